@@ -1,0 +1,23 @@
+"""Neural point-forms: learned geometric features of point clouds."""
+
+from pointforms._version import __version__
+from pointforms.geometry import (
+    PAPER_SETTINGS,
+    carre_du_champ,
+    gram_field,
+    gram_fields,
+    laplacian,
+)
+from pointforms.pairing import comparison_matrix, inner, inner_global
+
+__all__ = [
+    "PAPER_SETTINGS",
+    "__version__",
+    "carre_du_champ",
+    "comparison_matrix",
+    "gram_field",
+    "gram_fields",
+    "inner",
+    "inner_global",
+    "laplacian",
+]

@@ -1,0 +1,97 @@
+"""The `npf` command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import pointforms
+
+app = typer.Typer(
+    help="Neural point-forms: geometry of, and learning from, populations of points.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+_console = Console()
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"pointforms {pointforms.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Neural point-forms: geometry of, and learning from, populations of points."""
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("demo"),
+) -> None:
+    """Estimate the Gram field of a noisy torus, print how close it is, and draw it."""
+    from pointforms.demo import run_demo
+
+    found, picture = run_demo(out)
+    _print_pairs(found)
+    _console.print(f"\nPicture: [bold]{picture.resolve()}[/bold]", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def inspect(
+    table: Annotated[Path, typer.Argument(help="A .parquet, .csv or .tsv table, or an .npz.")],
+    cloud: Annotated[str | None, typer.Option(help="The column of cloud ids (tables).")] = None,
+    neighbors: Annotated[str, typer.Option(help='Neighbours of a point, or "auto".')] = "32",
+    most: Annotated[int, typer.Option(help="Show at most so many clouds.")] = 20,
+) -> None:
+    """Estimate the geometry of every cloud of a table: size, dimension, scale, spectrum."""
+    from pointforms.geometry import gram_fields
+    from pointforms.readers import read_npz, read_table
+
+    try:
+        if table.suffix.lower() == ".npz":
+            clouds = read_npz(table)
+        elif cloud is None:
+            raise ValueError("say which column holds the cloud ids: --cloud NAME")
+        else:
+            clouds = read_table(table, cloud)
+        count: int | str = neighbors if neighbors == "auto" else int(neighbors)
+        fields = gram_fields(clouds, neighbors=count, progress=True)  # type: ignore[arg-type]
+    except (ValueError, TypeError, ImportError, FileNotFoundError) as error:
+        typer.echo(f"npf inspect: {error}", err=True)
+        raise typer.Exit(2) from None
+    view = Table(title=f"{clouds!r}", title_justify="left")
+    for heading in ("cloud", "points", "neighbours", "dimension", "scale ρ", "off-tangent share"):
+        view.add_column(heading, justify="left" if heading == "cloud" else "right")
+    for name, field in list(zip(clouds.ids, fields, strict=True))[:most]:
+        view.add_row(
+            name,
+            str(len(field)),
+            str(field.neighbors),
+            str(field.dimension),
+            f"{float(field.scale.log().mean().exp()):.4g}",
+            f"{field.off_tangent_share():.1%}",
+        )
+    _console.print(view)
+    if len(fields) > most:
+        _console.print(f"… and {len(fields) - most} more (--most)")
+
+
+def _print_pairs(pairs: dict[str, str]) -> None:
+    view = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in pairs.items():
+        view.add_row(name, f"[bold]{value}[/bold]")
+    _console.print(view)
+
+
+if __name__ == "__main__":
+    app()

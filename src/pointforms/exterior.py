@@ -1,0 +1,149 @@
+"""Exterior algebra in coordinates: multi-indices, compound matrices, forms pulled through a factor.
+
+A k-form at a point is the vector of its coefficients on dx^I, I the increasing multi-indices
+of length k in lexicographic order: C(D, k) numbers.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations
+from math import comb
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+Route = Literal["auto", "compound", "slots"]
+
+# Entries of Λᵏ V a point up to which the compound route is taken: its product with the
+# coefficients costs ℓ C(D,k) C(r,k), the slots' cost grows like ℓ C(D,k) r.
+COMPOUND_MAX = 1 << 14
+
+
+def multi_indices(D: int, k: int) -> Tensor:
+    """Increasing multi-indices i_1 < ... < i_k of range(D): (C(D, k), k)."""
+    return torch.tensor(list(combinations(range(D), k)), dtype=torch.long).reshape(comb(D, k), k)
+
+
+def compound(A: Tensor, k: int) -> Tensor:
+    """The k-th compound matrix: all k × k minors, det A[I, J], of A (..., m, n).
+
+    Satisfies, for the shapes that allow it,
+
+    - compound(A B, k) = compound(A, k) compound(B, k)   (Cauchy-Binet)
+    - compound(Aᵀ, k) = compound(A, k)ᵀ
+    - compound(A, 0) = [1], compound(A, 1) = A, compound(A, n) = [det A]
+
+    Returns
+    -------
+    (..., C(m, k), C(n, k))
+    """
+    if k < 0:
+        raise ValueError(f"degree={k}: expected at least 0")
+    if k == 0:
+        return A.new_ones(*A.shape[:-2], 1, 1)
+    minors = A
+    for j in range(2, k + 1):
+        minors = _next_minors(A, minors, j)
+    return minors
+
+
+def _next_minors(A: Tensor, minors: Tensor, k: int) -> Tensor:
+    """k-minors from the (k-1)-minors by expansion along the last row of each."""
+    m, n = A.shape[-2:]
+    shape = (*A.shape[:-2], comb(m, k), comb(n, k))
+    if comb(m, k) == 0 or comb(n, k) == 0:
+        return A.new_zeros(shape)
+    last_row, other_rows = (t.to(A.device) for t in _split(m, k, k - 1))
+    total = A.new_zeros(shape)
+    for b in range(k):
+        column, other_columns = (t.to(A.device) for t in _split(n, k, b))
+        entry = A[..., last_row, :][..., column]
+        cofactor = minors[..., other_rows, :][..., other_columns]
+        total = total + (-1) ** (k - 1 + b) * entry * cofactor
+    return total
+
+
+@lru_cache(maxsize=256)
+def _split(D: int, k: int, place: int) -> tuple[Tensor, Tensor]:
+    """For every I of length k: its entry at `place`, and the rank of I without it."""
+    rank = {I: r for r, I in enumerate(combinations(range(D), k - 1))}
+    entry = [I[place] for I in combinations(range(D), k)]
+    rest = [rank[I[:place] + I[place + 1 :]] for I in combinations(range(D), k)]
+    return torch.tensor(entry, dtype=torch.long), torch.tensor(rest, dtype=torch.long)
+
+
+def pull(coefficients: Tensor, factor: Tensor, degree: int, route: Route = "auto") -> Tensor:
+    """Pull k-forms on R^D back through V: R^r -> R^D, one map a point.
+
+    (Vᵀω)_A = ω(V_{a_1}, ..., V_{a_k}) for increasing A, so that by Cauchy-Binet
+    ⟨ω, η⟩_G = (Vᵀω) · (Vᵀη) for G = V Vᵀ, without the compound matrix of G.
+
+    Parameters
+    ----------
+    coefficients : (n, l, C(D, k))
+    factor : (n, D, r)
+    route : "compound" multiplies by the compound matrix of V; "slots" fills the k slots of the
+        forms one after the other and never holds C(D, k) × C(r, k) numbers.
+
+    Returns
+    -------
+    (n, l, C(r, k))
+    """
+    D, r = factor.shape[-2:]
+    if degree == 0:
+        return coefficients
+    if degree == 1:
+        return coefficients @ factor
+    if route == "auto":
+        route = "compound" if comb(D, degree) * comb(r, degree) <= COMPOUND_MAX else "slots"
+    if route == "compound":
+        return coefficients @ compound(factor, degree)
+    return _fill_slots(coefficients, factor, degree)
+
+
+def _fill_slots(coefficients: Tensor, factor: Tensor, degree: int) -> Tensor:
+    """Interior products with the columns of V, in increasing order.
+
+    After j steps T[A, J] = (ι_{V_{a_j}} ... ι_{V_{a_1}} ω)_J for |A| = j increasing, |J| = k - j.
+    """
+    n, l, _ = coefficients.shape
+    D, r = factor.shape[-2:]
+    V = factor.unsqueeze(1)  # (n, 1, D, r)
+    T = coefficients.unsqueeze(2)  # (n, l, C(r, 0), C(D, k))
+    for j in range(degree):
+        remaining = degree - j
+        source, sign = (t.to(T.device) for t in _unfolding(D, remaining))
+        # T as a matrix from the slot i to the rest J, antisymmetric: zero where i is in J
+        unfolded = T[..., source] * sign.to(T.dtype)  # (n, l, C(r, j), C(D, remaining - 1), D)
+        filled = unfolded.flatten(2, 3) @ V  # (n, l, C(r, j) C(D, remaining - 1), r)
+        filled = filled.view(n, l, comb(r, j), comb(D, remaining - 1), r)
+        first, last = (t.to(T.device) for t in _appended(r, j))
+        T = filled[:, :, first, :, last].movedim(0, 2)  # advanced indices come first
+    return T.squeeze(-1)
+
+
+@lru_cache(maxsize=64)
+def _unfolding(D: int, k: int) -> tuple[Tensor, Tensor]:
+    """For J of length k-1 and i: the rank of J ∪ {i} and the sign of dx^i ∧ dx^J: (C(D,k-1), D)."""
+    rank = {I: r for r, I in enumerate(combinations(range(D), k))}
+    source = torch.zeros(comb(D, k - 1), D, dtype=torch.long)
+    sign = torch.zeros(comb(D, k - 1), D, dtype=torch.int8)
+    for row, J in enumerate(combinations(range(D), k - 1)):
+        for i in range(D):
+            if i not in J:
+                before = sum(j < i for j in J)
+                source[row, i] = rank[tuple(sorted((*J, i)))]
+                sign[row, i] = (-1) ** before
+    return source, sign
+
+
+@lru_cache(maxsize=64)
+def _appended(r: int, j: int) -> tuple[Tensor, Tensor]:
+    """For every increasing (A, a) of length j+1: the rank of A among length j, and a."""
+    rank = {A: p for p, A in enumerate(combinations(range(r), j))}
+    longer = list(combinations(range(r), j + 1))
+    first = torch.tensor([rank[A[:-1]] for A in longer], dtype=torch.long)
+    last = torch.tensor([A[-1] for A in longer], dtype=torch.long)
+    return first, last

@@ -1,0 +1,50 @@
+"""Berry and Harlim's rule: the bandwidth at which the kernel sum grows fastest.
+
+On a d-manifold S(ε) = Σ_ij exp(-|p_i - p_j|² / (4 ε ρ_i ρ_j)) grows like ε^(d/2) between the scale
+of the sample and that of the manifold, so the steepest d log S / d log ε marks a bandwidth that
+both resolve, and twice that slope estimates d (Berry and Harlim 2016; Coifman et al. 2008).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from pointforms.geometry.neighbors import neighbors_of, representatives
+
+# S must see where the kernel would stop growing: a short list flattens it too early.
+_WIDE_NEIGHBORS = 256
+# The sum runs over this many points at most; each brings all its wide neighbours.
+_MAX_POINTS = 256
+_GRID = 64
+
+
+def wide_exponents(points: Tensor, rho: Tensor) -> list[Tensor]:
+    """|p_i - p_j|² / (4 ρ_i ρ_j) from some points of each cloud to wide neighbourhoods.
+
+    From points (B, n, D) and ρ (B, n), for each cloud (m, K).
+    """
+    found = []
+    for cloud, rows, scale in zip(points, representatives(points, _MAX_POINTS), rho, strict=True):
+        sq, index = neighbors_of(cloud, rows, min(_WIDE_NEIGHBORS, len(cloud)))
+        found.append(sq / (4.0 * scale[rows].unsqueeze(-1) * scale[index]))
+    return found
+
+
+def steepest(u: Tensor) -> tuple[Tensor, Tensor]:
+    """The ε of the steepest log S, and that slope, from exponents u (m, K) at ε = 1.
+
+    d log S / d log ε = Σ (u/ε) exp(-u/ε) / Σ exp(-u/ε).
+    """
+    positive = u[u > 0]
+    if positive.numel() == 0:
+        return u.new_ones(()), u.new_zeros(())
+    low, high = positive.min().log(), positive.max().log()
+    grid = torch.exp(low + (high - low) * torch.linspace(0, 1, _GRID, dtype=u.dtype).to(u.device))
+    slopes = []
+    for epsilon in grid:
+        scaled = u / epsilon
+        K = torch.exp(-scaled)
+        slopes.append((scaled * K).sum() / K.sum())
+    slope, best = torch.stack(slopes).max(0)
+    return grid[best], slope

@@ -1,0 +1,61 @@
+"""Local scale and sampling density of the points of a cloud."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from pointforms.geometry.neighbors import NeighborLists
+from pointforms.geometry.truncation import log_kept_mass
+
+# A point with k₀ copies of itself has r₀ = 0. Its scale is at least this share of its cloud's.
+_SCALE_FLOOR = 0.1
+
+
+def local_scale(nearest_sq: Tensor) -> Tensor:
+    """r₀_i = sqrt(mean_{j=2..k₀} |p_i - p_I(i,j)|²), floored where points repeat.
+
+    Parameters
+    ----------
+    nearest_sq : (B, n, k₀)
+        Squared distances to the k₀ nearest, the point itself among them.
+
+    Returns
+    -------
+    (B, n)
+    """
+    r0 = (nearest_sq.sum(-1) / (nearest_sq.shape[-1] - 1)).sqrt()
+    positive = r0 > 0
+    # geometric mean of the positive scales: what a typical point sees, whatever the outliers
+    logs = torch.where(positive, r0, 1.0).log()
+    typical = (logs.sum(-1, keepdim=True) / positive.sum(-1, keepdim=True).clamp_min(1)).exp()
+    return torch.maximum(r0, _SCALE_FLOOR * typical)
+
+
+def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
+    """log q₀ over the neighbour lists, without and with the mass beyond the last neighbour.
+
+    q₀_i = (2π)^(-d/2) r₀_i^(-d) n^(-1) Σ_l exp(-|p_i - p_l|² / (2 r₀_i r₀_l))
+
+    in logarithms, since r₀^d leaves the floating-point range at moderate d. The list stops at
+    radius r_max, so the second estimate divides by P(d/2, r_max² / 2r₀²).
+
+    Parameters
+    ----------
+    lists : neighbour lists of B clouds of n points
+    r0 : (B, n)
+    d : (B, 1)
+
+    Returns
+    -------
+    log_q0, log_q : (B, n), (B, n)
+    """
+    n = r0.shape[1]
+    doubled = (-2.0 * r0).unsqueeze(-1) * lists.gather(r0)
+    total = torch.div(lists.sq, doubled, out=doubled).exp_().sum(-1)
+    log_q0 = total.log() - d * (r0.log() + 0.5 * math.log(2 * math.pi)) - math.log(n)
+    if lists.complete:
+        return log_q0, log_q0
+    return log_q0, log_q0 - log_kept_mass(d, lists.sq[..., -1] / (2 * r0.square()))

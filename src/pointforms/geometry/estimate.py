@@ -1,0 +1,70 @@
+"""From a batch of clouds of one size to everything its Gram fields are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pointforms.geometry.bandwidth import steepest, wide_exponents
+from pointforms.geometry.density import local_scale, log_density
+from pointforms.geometry.dimension import local_pca_dimension
+from pointforms.geometry.kernel import Kernel, diffusion_kernel, exponents, log_bandwidth
+from pointforms.geometry.neighbors import NeighborLists, neighbor_lists
+from pointforms.geometry.settings import GramSettings
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Neighbourhoods, density and kernel of B clouds of n points each.
+
+    Lengths are in the batch's own unit: `points` are centred and divided by `unit`.
+    """
+
+    points: Tensor  # (B, n, D)
+    unit: Tensor  # (B, 1, 1)
+    lists: NeighborLists
+    dimension: Tensor  # (B, 1), whole numbers as floats
+    log_density: Tensor  # (B, n), of the caller's coordinates
+    kernel: Kernel
+
+    def scale(self) -> Tensor:
+        """ρ in the caller's units: (B, n)."""
+        return self.kernel.log_rho.exp() * self.unit.squeeze(-1)
+
+
+def estimate_geometry(points: Tensor, settings: GramSettings) -> Geometry:
+    """Neighbour lists, local scale, dimension, density, bandwidth and kernel of (B, n, D)."""
+    n = points.shape[1]
+    k, k0 = settings.list_length(n), settings.density_list_length(n)
+    x, unit = own_units(points)
+    lists = neighbor_lists(x, max(k, k0), settings.search)
+    r0 = local_scale(lists.nearest_sq(k0))
+    lists = lists.narrow(k)
+    if settings.dimension is None:
+        d = local_pca_dimension(x, lists)
+    else:
+        d = torch.full_like(r0[:, :1], settings.dimension)
+    log_unit = unit.squeeze(-1).log()
+    log_q0, log_q = log_density(lists, r0, d)
+    log_rho = log_bandwidth(log_q0, r0, d, log_unit, settings)
+    u = exponents(lists, log_rho)
+    if settings.bandwidth == "auto":
+        found = [steepest(wide)[0] for wide in wide_exponents(x, log_rho.exp())]
+        epsilon = torch.stack(found).unsqueeze(-1)
+    else:
+        epsilon = torch.full_like(log_unit, float(settings.bandwidth))
+    kernel = diffusion_kernel(lists, u, log_rho, epsilon, d, settings)
+    return Geometry(x, unit, lists, d, log_q - d * log_unit, kernel)
+
+
+def own_units(points: Tensor) -> tuple[Tensor, Tensor]:
+    """Centre each cloud and divide it by a power of two near its extent: x, unit (B, 1, 1).
+
+    Squares then neither overflow nor vanish, and dividing by a power of two rounds nothing.
+    """
+    x = points - points.mean(1, keepdim=True)
+    extent = x.abs().amax((1, 2), keepdim=True)
+    unit = torch.exp2(extent.log2().floor())
+    return x / unit, unit

@@ -1,0 +1,175 @@
+"""The diffusion generator L of a cloud, and the carré du champ Γ of functions on it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from pointforms.clouds import CloudLike, as_cloud
+from pointforms.geometry.estimate import Geometry, estimate_geometry
+from pointforms.geometry.fields import resolve_neighbors
+from pointforms.geometry.gram import calibration, squared_norm, weighted_differences
+from pointforms.geometry.kernel import exponents
+from pointforms.geometry.settings import BandwidthPolicy, Center, GramSettings, Search, Spectrum
+
+
+def laplacian(
+    points: CloudLike,
+    neighbors: int | Literal["auto"] = 32,
+    dimension: int | None = None,
+    bandwidth: float | Literal["auto"] = 1.0,
+    bandwidth_policy: BandwidthPolicy = "variable",
+    bandwidth_units: Literal["local", "absolute"] | float = "local",
+    alpha: float = 0.0,
+    beta: float = -0.5,
+    density_neighbors: int | None = None,
+    center: Center = "mean",
+    calibrate: bool | Literal["point"] = False,
+    truncation: bool = True,
+    spectrum: Spectrum = "raw",
+    rank: int | None = None,
+    search: Search = "auto",
+    symmetric: bool = False,
+) -> Tensor:
+    r"""The sparse generator L = (K̂ - I) / (ε ρ_i²) on the neighbour lists.
+
+    L tends to :math:`\Delta + c_1 \nabla \log q \cdot \nabla` with
+    :math:`c_1 = 2 - 2\alpha + d\beta + 2\beta`, the negative semidefinite Laplacian where
+    :math:`c_1 = 0`, for instance α = 1/2 - d/4 and β = -1/2. It satisfies
+
+    - L 1 = 0,
+    - ½(L(fh) - f Lh - h Lf) = Γ(f, h) ≥ 0 for f = h: the carré du champ with center="point".
+
+    Parameters
+    ----------
+    points, neighbors, ..., search
+        As in :func:`pointforms.gram_field`. `center`, `spectrum` and `rank` shape the Gram
+        field alone; they are taken so that one set of options serves both.
+    calibrate : bool or "point"
+        Here off by default: L is corrected for truncation only.
+    symmetric : bool
+        False keeps the directed neighbour lists. True joins i and j where either lists the
+        other, which makes π_i L_ij symmetric for some π > 0: L has real eigenvalues.
+
+    Returns
+    -------
+    (n, n) sparse tensor, coordinates coalesced
+    """
+    settings = GramSettings(
+        neighbors, dimension, bandwidth, bandwidth_policy, bandwidth_units, alpha, beta,
+        density_neighbors, center, calibrate, truncation, spectrum, rank, search,
+    )  # fmt: skip
+    geometry, settings = _geometry(points, settings)
+    n = geometry.points.shape[1]
+    rate = (geometry.kernel.rate() * _calibration(geometry, settings)).flatten()
+    own = torch.arange(n, device=rate.device)
+    if symmetric:
+        row, column, weight = _undirected(geometry, settings)
+    else:
+        k = geometry.kernel.weights.shape[-1]
+        row = own.repeat_interleave(k)
+        index = geometry.lists.index
+        column = own.repeat(n) if index is None else index.flatten()
+        weight = geometry.kernel.weights.flatten()
+    values = torch.cat([weight * rate[row], -rate])
+    places = torch.stack([torch.cat([row, own]), torch.cat([column, own])])
+    return torch.sparse_coo_tensor(places, values, (n, n), check_invariants=False).coalesce()
+
+
+def carre_du_champ(
+    f: Any,
+    h: Any,
+    points: CloudLike,
+    neighbors: int | Literal["auto"] = 32,
+    dimension: int | None = None,
+    bandwidth: float | Literal["auto"] = 1.0,
+    bandwidth_policy: BandwidthPolicy = "variable",
+    bandwidth_units: Literal["local", "absolute"] | float = "local",
+    alpha: float = 0.0,
+    beta: float = -0.5,
+    density_neighbors: int | None = None,
+    center: Center = "mean",
+    calibrate: bool | Literal["point"] = True,
+    truncation: bool = True,
+    search: Search = "auto",
+) -> Tensor:
+    """Γ(f, h) ≈ ⟨∇f, ∇h⟩ at every point, for functions given by their values on the cloud.
+
+    Γ(f, h)_i = 1 / (2 ε ρ_i² τ_i) Σ_j K̂_ij (f_j - c_i(f))(h_j - c_i(h)), so that for the
+    coordinates Γ(x_a, x_b) = G_ab, the (raw) Gram field with the same options.
+
+    Parameters
+    ----------
+    f, h : (n,)
+    points : (n, D)
+    neighbors, ..., search
+        As in :func:`pointforms.gram_field`.
+
+    Returns
+    -------
+    (n,)
+    """
+    settings = GramSettings(
+        neighbors, dimension, bandwidth, bandwidth_policy, bandwidth_units, alpha, beta,
+        density_neighbors, center, calibrate, truncation, "raw", None, search,
+    )  # fmt: skip
+    cloud = as_cloud(points)
+    values = torch.stack([_function(f, "f", cloud), _function(h, "h", cloud)], -1)
+    geometry, settings = _geometry(cloud, settings)
+    blocks = [
+        columns[..., 0].mul(columns[..., 1]).sum(-1)
+        for _, columns in weighted_differences(geometry, values.unsqueeze(0), settings.center)
+    ]
+    return torch.cat(blocks) * _calibration(geometry, settings).flatten()
+
+
+def _geometry(points: CloudLike, settings: GramSettings) -> tuple[Geometry, GramSettings]:
+    cloud = as_cloud(points)
+    settings.check_width(cloud.shape[1])
+    settings = resolve_neighbors(cloud, settings)
+    return estimate_geometry(cloud.unsqueeze(0), settings), settings
+
+
+def _function(values: Any, name: str, cloud: Tensor) -> Tensor:
+    tensor = torch.as_tensor(values, dtype=cloud.dtype, device=cloud.device).detach()
+    if tensor.shape != (len(cloud),):
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}: expected ({len(cloud)},)")
+    if not bool(torch.isfinite(tensor).all()):
+        raise ValueError(f"{name} has non-finite values")
+    return tensor
+
+
+def _calibration(geometry: Geometry, settings: GramSettings) -> Tensor:
+    """The factor (1, n) by which the Gram field of the same settings is scaled."""
+    if settings.calibrate is False:
+        return torch.ones_like(geometry.log_density)
+    blocks = weighted_differences(geometry, geometry.points, settings.center)
+    trace = torch.cat([squared_norm(columns) for _, columns in blocks]).unsqueeze(0)
+    return calibration(trace, geometry.dimension, settings.calibrate)
+
+
+def _undirected(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows, columns and row-normalised weights on the union of the neighbour lists."""
+    lists, kernel = geometry.lists, geometry.kernel
+    n, k = kernel.weights.shape[1:]
+    own = torch.arange(n, device=lists.sq.device)
+    row = own.repeat_interleave(k)
+    column = own.repeat(n) if lists.index is None else lists.index.flatten()
+    K = torch.exp(exponents(lists, kernel.log_rho) / -kernel.epsilon.unsqueeze(-1)).flatten()
+    # K_ij = K_ji, so an edge listed from both ends is the mean of the two
+    places = torch.stack([torch.cat([row, column]), torch.cat([column, row])])
+    both = torch.stack([K, torch.ones_like(K)], -1).repeat(2, 1)
+    edges = torch.sparse_coo_tensor(places, both, (n, n, 2), check_invariants=False).coalesce()
+    row, column = edges.indices()
+    K = edges.values()[:, 0] / edges.values()[:, 1]
+
+    def row_sums(values: Tensor) -> Tensor:
+        return values.new_zeros(n).index_add(0, row, values)
+
+    if settings.alpha != 0.0:
+        log_q = row_sums(K).log() - geometry.dimension[0] * kernel.log_rho[0]
+        normal = torch.exp(settings.alpha * (log_q.mean() - log_q))
+        K = K * normal[row] * normal[column]
+    return row, column, K / row_sums(K)[row]

@@ -1,0 +1,97 @@
+"""The diffusion kernel of Berry and Harlim on neighbour lists: bandwidth function, weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pointforms.geometry.neighbors import NeighborLists
+from pointforms.geometry.settings import GramSettings
+from pointforms.geometry.truncation import kept_second_moment
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Row-normalised weights and their scale.
+
+    Attributes
+    ----------
+    weights : (B, n, k)
+        K̂, rows summing to 1.
+    log_rho : (B, n)
+        Logarithm of the bandwidth function ρ.
+    epsilon : (B, 1)
+    kept : (B, n) or None
+        Share of the second moment that the cut at the last neighbour keeps; None where it is
+        not to be corrected.
+    """
+
+    weights: Tensor
+    log_rho: Tensor
+    epsilon: Tensor
+    kept: Tensor | None
+
+    def rate(self) -> Tensor:
+        """1 / (ε ρ_i² kept_i): turns K̂ - I into the generator L. (B, n)"""
+        rate = torch.exp(-2 * self.log_rho) / self.epsilon
+        return rate if self.kept is None else rate / self.kept
+
+
+def log_bandwidth(
+    log_q0: Tensor, r0: Tensor, d: Tensor, log_unit: Tensor, settings: GramSettings
+) -> Tensor:
+    """log ρ in the batch's own units: ρ = q₀^β or constant, then rescaled.
+
+    Parameters
+    ----------
+    log_q0, r0 : (B, n)
+        In units in which one is exp(log_unit) of the caller's.
+    d, log_unit : (B, 1)
+    """
+    units = settings.bandwidth_units
+    variable = settings.bandwidth_policy == "variable"
+    log_rho = settings.beta * log_q0 if variable else torch.zeros_like(log_q0)
+    if units == "absolute":
+        # q₀ carries length^-d: back to the caller's units, take the power, return
+        shift = -log_unit - (settings.beta * d * log_unit if variable else 0.0)
+    elif units == "local":
+        shift = (r0.log() - log_rho).mean(-1, keepdim=True)
+    else:
+        shift = math.log(units) - log_unit - log_rho.mean(-1, keepdim=True)
+    limit = 0.25 * math.log(torch.finfo(log_rho.dtype).max)  # ρ_i² ρ_j² stays finite
+    return (log_rho + shift).clamp(-limit, limit)
+
+
+def exponents(lists: NeighborLists, log_rho: Tensor) -> Tensor:
+    """|p_i - p_j|² / (4 ρ_i ρ_j), the kernel's exponent at ε = 1: (B, n, k)."""
+    rho = log_rho.exp()
+    product = (4.0 * rho).unsqueeze(-1) * lists.gather(rho)
+    return torch.div(lists.sq, product, out=product)
+
+
+def diffusion_kernel(
+    lists: NeighborLists,
+    u: Tensor,
+    log_rho: Tensor,
+    epsilon: Tensor,
+    d: Tensor,
+    settings: GramSettings,
+) -> Kernel:
+    """K_ij = exp(-u_ij / ε), α-normalised, row-normalised; u, overwritten, from :func:`exponents`.
+
+    q_ε(i) = Σ_j K_ij / ρ_i^d and K^α_ij = K_ij / (q_ε(i) q_ε(j))^α. The factor of i falls to the
+    row normalisation, so only that of j is applied.
+    """
+    K = u.mul_(-1.0 / epsilon.unsqueeze(-1)).exp_()
+    if settings.alpha != 0.0:
+        log_q = K.sum(-1).log() - d * log_rho
+        K *= lists.gather(torch.exp(settings.alpha * (log_q.mean(-1, keepdim=True) - log_q)))
+    weights = K.div_(K.sum(-1, keepdim=True))
+    kept = None
+    if settings.truncation and not lists.complete:
+        sq_radius = torch.exp(-2 * log_rho) * lists.sq[..., -1] / (4 * epsilon)
+        kept = kept_second_moment(d, sq_radius)
+    return Kernel(weights, log_rho, epsilon, kept)

@@ -1,0 +1,215 @@
+"""Nearest neighbours of every point of a batch of clouds: tree, brute force or approximate."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.spatial import KDTree
+from torch import Tensor
+
+from pointforms.geometry.settings import Search
+
+# Elements of one temporary block: 8 MB in float64, so that blocks stay near the cache.
+BLOCK = 1 << 20
+
+# Below this size a tree costs more than it saves; above this width it visits every point.
+_TREE_MIN_POINTS = 512
+_TREE_MAX_FEATURES = 10
+# Where exact search would take minutes and the approximate one seconds.
+_APPROXIMATE_MIN_POINTS = 50_000
+# Up to here distances come from differences; above, products select and differences refine.
+_DIRECT_MAX_POINTS = 1024
+_REFINE_EXTRA = 8
+
+
+@dataclass(frozen=True)
+class NeighborLists:
+    """Neighbours in a batch of B clouds of n points, k a point, the point itself among them.
+
+    Attributes
+    ----------
+    sq : (B, n, k)
+        Squared distances; ascending, the point itself first, unless the graph is complete.
+    index : (B, n, k) or None
+        Rows of the flattened batch, b n + j. None is the complete graph: every point, in order.
+    """
+
+    sq: Tensor
+    index: Tensor | None
+
+    @property
+    def complete(self) -> bool:
+        return self.index is None
+
+    def gather(self, values: Tensor) -> Tensor:
+        """Values (B, n, ...) of the points, at the neighbours: (B, n, k, ...)."""
+        if self.index is None:
+            B, n, _ = self.sq.shape
+            return values.unsqueeze(1).expand(B, n, *values.shape[1:])
+        flat = values.flatten(0, 1).index_select(0, self.index.flatten())
+        return flat.view(*self.index.shape, *values.shape[2:])
+
+    def nearest_sq(self, count: int) -> Tensor:
+        """Squared distances to the `count` nearest, the point itself included: (B, n, count)."""
+        if self.index is not None:
+            return self.sq[..., :count]
+        return self.sq.topk(count, dim=-1, largest=False).values
+
+    def narrow(self, k: int) -> NeighborLists:
+        """The k nearest of each list."""
+        if k == self.sq.shape[-1]:
+            return self
+        if self.index is None:
+            sq, local = self.sq.topk(k, dim=-1, largest=False)
+            return _self_first(sq, local)
+        return NeighborLists(self.sq[..., :k].contiguous(), self.index[..., :k].contiguous())
+
+
+def neighbor_lists(points: Tensor, k: int, search: Search = "auto") -> NeighborLists:
+    """The k nearest neighbours, in its own cloud, of every point of a batch (B, n, D).
+
+    k ≥ n gives the complete graph. Exact unless `search` is "approximate", or "auto" meets a
+    cloud with many points and many features and the `ann` extra is installed.
+    """
+    n = points.shape[1]
+    if k >= n:
+        return NeighborLists(_direct_sq(points, points), None)
+    method = _choose(points) if search == "auto" else search
+    if method == "brute":
+        return _brute(points, k)
+    one = _tree if method == "tree" else _approximate
+    return _stacked([one(cloud, k) for cloud in points])
+
+
+def neighbors_of(cloud: Tensor, rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Squared distances and indices (m, k) of the k nearest, exactly, of m rows of (n, D)."""
+    found = [
+        _direct_sq(cloud.index_select(0, part), cloud).topk(k, dim=-1, largest=False)
+        for part in rows.split(max(1, BLOCK // len(cloud)))
+    ]
+    return torch.cat([f.values for f in found]), torch.cat([f.indices for f in found])
+
+
+def representatives(points: Tensor, count: int) -> Tensor:
+    """Rows of each centred cloud (B, n, D), spread evenly from its middle to its rim: (B, m).
+
+    m = min(n, count). A choice that neither the order of the points nor a rotation changes.
+    """
+    n = points.shape[1]
+    rank = torch.linspace(0, n - 1, min(n, count), device=points.device).round().long()
+    return points.square().sum(-1).argsort(dim=-1)[:, rank]
+
+
+def _choose(points: Tensor) -> Search:
+    _, n, D = points.shape
+    if points.device.type != "cpu":
+        return "brute"
+    if D <= _TREE_MAX_FEATURES and n >= _TREE_MIN_POINTS:
+        return "tree"
+    if n >= _APPROXIMATE_MIN_POINTS and importlib.util.find_spec("faiss") is not None:
+        return "approximate"
+    return "brute"
+
+
+def _direct_sq(a: Tensor, b: Tensor) -> Tensor:
+    # |a|² + |b|² - 2ab would lose half the digits of a small distance
+    return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist").square_()
+
+
+def _brute(points: Tensor, k: int) -> NeighborLists:
+    n = points.shape[1]
+    if n <= _DIRECT_MAX_POINTS:
+        clouds = max(1, BLOCK // (n * n))
+        blocks = [
+            _direct_sq(part, part).topk(k, dim=-1, largest=False) for part in points.split(clouds)
+        ]
+        return _self_first(torch.cat([b[0] for b in blocks]), torch.cat([b[1] for b in blocks]))
+    return _stacked([_brute_one(cloud, k) for cloud in points])
+
+
+def _brute_one(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    n = len(cloud)
+    m = min(n, k + _REFINE_EXTRA)
+    norms = cloud.square().sum(-1)
+    sq, index = cloud.new_empty(n, k), torch.empty(n, k, dtype=torch.long, device=cloud.device)
+    rows = max(1, 4 * BLOCK // n)
+    for start in range(0, n, rows):
+        block = cloud[start : start + rows]
+        # |x_j|² - 2 x_i·x_j ranks the candidates, their differences measure them
+        rough = torch.addmm(norms, block, cloud.T, alpha=-2.0)
+        candidates = rough.topk(m, dim=-1, largest=False, sorted=False).indices
+        exact = (cloud[candidates] - block.unsqueeze(1)).square().sum(-1)
+        best = exact.topk(k, dim=-1, largest=False)
+        sq[start : start + rows] = best.values
+        index[start : start + rows] = candidates.gather(-1, best.indices)
+    return sq, index
+
+
+def _tree(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    values = cloud.cpu().numpy()
+    workers = torch.get_num_threads()
+    distance, index = KDTree(values).query(values, k=k, workers=workers)
+    return _as(cloud, distance).square_(), torch.from_numpy(index).to(cloud.device)
+
+
+def _approximate(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """HNSW graph search (Malkov and Yashunin 2018), distances measured again in full precision."""
+    try:
+        import faiss
+    except ImportError:
+        raise ImportError(
+            'search="approximate" needs the extra: pip install "pointforms[ann]"'
+        ) from None
+    values = np.ascontiguousarray(cloud.cpu().numpy(), dtype=np.float32)
+    graph = faiss.IndexHNSWFlat(values.shape[1], 32)
+    graph.hnsw.efConstruction = 100
+    graph.hnsw.efSearch = max(64, 2 * k)
+    graph.add(values)
+    index = torch.from_numpy(graph.search(values, k)[1]).to(cloud.device)
+    short = (index < 0).any(-1).nonzero().squeeze(-1)
+    if len(short):  # the walk ran dry in a disconnected corner: search those exactly
+        index[short] = neighbors_of(cloud, short, k)[1]
+    sq = torch.cat(
+        [
+            (cloud[rows] - own_rows.unsqueeze(1)).square().sum(-1)
+            for rows, own_rows in zip(index.split(4096), cloud.split(4096), strict=True)
+        ]
+    )
+    order = sq.argsort(dim=-1)
+    return sq.gather(-1, order), index.gather(-1, order)
+
+
+def _as(like: Tensor, values: np.ndarray) -> Tensor:
+    return torch.from_numpy(values).to(dtype=like.dtype, device=like.device)
+
+
+def _stacked(found: list[tuple[Tensor, Tensor]]) -> NeighborLists:
+    if len(found) == 1:  # a large cloud comes alone: no copy
+        return _self_first(found[0][0].unsqueeze(0), found[0][1].unsqueeze(0))
+    sq, local = zip(*found, strict=True)
+    return _self_first(torch.stack(sq), torch.stack(local))
+
+
+def _self_first(sq: Tensor, local: Tensor) -> NeighborLists:
+    """Lists with the point itself first, and indices into the flattened batch.
+
+    Among duplicates the search may list a point late or not at all. Either way every entry in
+    front of it is at distance zero, so it may take the first place.
+    """
+    B, n, _ = local.shape
+    own = torch.arange(n, device=local.device)
+    wrong = local[..., 0] != own
+    if bool(wrong.any()):
+        cloud, row = wrong.nonzero(as_tuple=True)
+        lists = local[cloud, row]
+        first = lists[:, :1].clone()
+        lists = torch.where(lists == row.unsqueeze(1), first, lists)
+        lists[:, 0] = row
+        local[cloud, row] = lists
+        sq[cloud, row, 0] = 0.0
+    if B > 1:
+        local = local + (n * torch.arange(B, device=local.device)).view(B, 1, 1)
+    return NeighborLists(sq, local)

@@ -1,0 +1,102 @@
+"""`neighbors="auto"`: how wide to look, from the data alone.
+
+A wide neighbourhood averages noise away, a narrow one follows curvature. For each candidate count
+k and a sample of the points, the top-d eigenspace T_k of the local covariance is estimated, with
+
+    spread(k)  the standard error of the regression of normal on tangential coordinates,
+               sqrt(λ_normal / (λ_d (k_eff - d - 1))), and
+    bias(k)    by how much T_k leaves the spread of a narrower T_j,
+               max_j [∠(T_k, T_j) - c spread(j)]₊,
+
+and the count with the least bias + c spread is taken (Goldenshluger and Lepski 2011); of counts
+that score alike, the widest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pointforms.geometry.estimate import own_units
+from pointforms.geometry.gram import leading_directions
+from pointforms.geometry.neighbors import neighbors_of, representatives
+
+CANDIDATES = (16, 32, 64, 128, 256)
+_MAX_POINTS = 128
+# Calibrated on circles, curves, spheres, tori and rolls, clean and noisy.
+_SPREADS = 1.5
+_ALIKE = 1.1
+# Relative variance below which eigenvalues no longer differ.
+_GAP_FLOOR = 1e-3
+_USUAL = 32
+
+
+def choose_neighbors(cloud: Tensor, dimension: int | None = None) -> int:
+    """The neighbour count, among CANDIDATES, that best resolves the tangents of (n, D)."""
+    n, D = cloud.shape
+    counts = [k for k in CANDIDATES if 4 * (dimension or 1) <= k < n]
+    if not counts or D == 1 or dimension == D:  # no tangent to find: the usual count
+        return min(n, _USUAL)
+    x = own_units(cloud.unsqueeze(0))[0]
+    rows = representatives(x, _MAX_POINTS)[0]
+    sq, index = neighbors_of(x[0], rows, counts[-1])
+    neighborhoods = x[0][index]
+    scales = {k: _local_spectrum(neighborhoods[:, :k], sq[:, :k]) for k in counts}
+
+    d = dimension or _widest_gap(scales)
+    counts = [k for k in counts if 4 * d <= k]
+    spread = {k: scales[k].spread(d) for k in counts}
+    score = {}
+    for k in counts:
+        narrower = [_angle(scales[k], scales[j], d) - _SPREADS * spread[j] for j in counts if j < k]
+        score[k] = max([0.0, *narrower]) + _SPREADS * spread[k]
+    return max(k for k in counts if score[k] <= _ALIKE * min(score.values()))
+
+
+@dataclass(frozen=True)
+class _Spectrum:
+    """Local covariances of m neighbourhoods at one scale."""
+
+    values: Tensor  # (m, r), descending
+    directions: Tensor  # (m, D, r)
+    trace: Tensor  # (m,)
+    effective: Tensor  # (m,), 1 / Σ w²: how many neighbours the weights amount to
+
+    def spread(self, d: int) -> float:
+        """Mean standard error of the top-d eigenspace, in radians."""
+        normal = (self.trace - self.values[:, :d].sum(-1)).clamp_min(0)
+        angle = (normal / (self.values[:, d - 1] * (self.effective - d - 1).clamp_min(1))).sqrt()
+        return float(angle.nan_to_num(1.0).clamp_max(1.0).mean())
+
+
+def _local_spectrum(neighborhoods: Tensor, sq: Tensor) -> _Spectrum:
+    """Of kernel-weighted covariances, from neighbours (m, k, D) at squared distances (m, k)."""
+    k, D = neighborhoods.shape[1:]
+    r0_sq = sq[:, 1 : max(8, k // 4)].mean(-1, keepdim=True)
+    w = torch.exp(sq / (-4.0 * torch.where(r0_sq > 0, r0_sq, 1.0)))
+    w = w / w.sum(-1, keepdim=True)
+    columns = (neighborhoods - w.unsqueeze(1) @ neighborhoods) * w.sqrt().unsqueeze(-1)
+    values, directions = leading_directions(columns, min(k, D))
+    trace = columns.square().sum((-2, -1))
+    return _Spectrum(values.clamp_min(0), directions, trace, 1.0 / w.square().sum(-1))
+
+
+def _widest_gap(scales: dict[int, _Spectrum]) -> int:
+    """The d whose eigenvalues stand out most clearly at some scale."""
+    best, widest = 1, 0.0
+    for k, scale in scales.items():
+        largest = scale.values[:, :1]
+        mean = torch.where(largest > 0, scale.values / largest, 0.0).mean(0)
+        j = min(len(mean) - 1, k // 4)
+        gap, place = (mean[:j] / (mean[1 : j + 1] + _GAP_FLOOR)).max(0)
+        if float(gap) > widest:
+            best, widest = int(place) + 1, float(gap)
+    return best
+
+
+def _angle(A: _Spectrum, B: _Spectrum, d: int) -> float:
+    """Mean largest principal angle, in radians, between the top-d eigenspaces."""
+    cosines = torch.linalg.svdvals(A.directions[..., :d].mT @ B.directions[..., :d])[:, -1]
+    return float(torch.arccos(cosines.clamp(-1.0, 1.0)).mean())

@@ -1,0 +1,107 @@
+"""Pairings of differential forms on a cloud: pointwise, global, and the comparison matrix.
+
+A k-form is any callable that takes points (n, D) to coefficients (n, C(D, k)), evaluated point by
+point; a family of l forms returns (n, l, C(D, k)). Both may return NumPy arrays or tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import comb
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pointforms.exterior import COMPOUND_MAX, pull
+from pointforms.geometry.field import GramField, Measure
+
+Form = Callable[[Tensor], Any]
+
+# Numbers in the largest temporary while forms are pulled through the factor: 4 MB in float64.
+_WORKING_SET = 1 << 19
+# Coefficients of one form up to which all points are evaluated in one call.
+_ONE_CALL = 1 << 16
+
+
+def inner(omega: Form, eta: Form, field: GramField, degree: int = 1) -> Tensor:
+    """⟨ω, η⟩(p) = (Vᵀω)(p) · (Vᵀη)(p) at every point of the cloud: (n,).
+
+    Symmetric, bilinear, and ≥ 0 for ω = η.
+    """
+    blocks = _pulled(lambda p: (omega(p), eta(p)), field, degree)
+    return torch.cat([(F[:, 0] * F[:, 1]).sum(-1) for _, F in blocks])
+
+
+def inner_global(
+    omega: Form, eta: Form, field: GramField, degree: int = 1, measure: Measure = "uniform"
+) -> Tensor:
+    """⟨⟨ω, η⟩⟩ = Σ_p μ(p) ⟨ω, η⟩(p): a scalar."""
+    return field.measure(measure) @ inner(omega, eta, field, degree)
+
+
+def comparison_matrix(
+    forms: Form, field: GramField, degree: int = 1, measure: Measure = "uniform"
+) -> Tensor:
+    """C_ab = Σ_p μ(p) ⟨ω_a, ω_b⟩(p) of a family of l forms: (l, l), symmetric PSD.
+
+    C does not depend on the order of the points.
+    """
+    mu = field.measure(measure).sqrt()
+    total: Tensor | None = None
+    for rows, F in _pulled(lambda p: (forms(p),), field, degree):
+        weighted = (F * mu[rows, None, None]).transpose(0, 1).flatten(1)
+        product = weighted @ weighted.T
+        total = product if total is None else total + product
+    assert total is not None
+    return total
+
+
+def _pulled(
+    forms: Callable[[Tensor], tuple[Any, ...]], field: GramField, degree: int
+) -> Iterator[tuple[slice, Tensor]]:
+    """Vᵀω of all the forms, in blocks of points that keep temporaries small: (rows, l, C(r, k))."""
+    if isinstance(degree, bool) or not isinstance(degree, int) or degree < 0:
+        raise ValueError(f"degree={degree!r}: expected a whole number, at least 0")
+    n, D, r = field.factor.shape
+    # how many forms there are shows when they are first evaluated: at one point if they are wide
+    size = n if n * comb(D, degree) <= _ONE_CALL else 1
+    start = 0
+    while start < n:
+        rows = slice(start, min(start + size, n))
+        F = torch.cat(
+            [_coefficients(out, field, rows, degree) for out in forms(field.points[rows])], 1
+        )
+        size = max(1, _WORKING_SET // _temporary(D, r, degree, F.shape[1]))
+        for part in range(rows.start, rows.stop, size):
+            block = slice(part, min(part + size, rows.stop))
+            inside = slice(block.start - rows.start, block.stop - rows.start)
+            yield block, pull(F[inside], field.factor[block], degree)
+        start = rows.stop
+
+
+def _coefficients(values: Any, field: GramField, rows: slice, degree: int) -> Tensor:
+    """What a form returned for some rows, as (rows, l, C(D, k))."""
+    n, D, _ = field.factor.shape
+    C, m = comb(D, degree), rows.stop - rows.start
+    F = torch.as_tensor(values, dtype=field.factor.dtype, device=field.factor.device)
+    if len(F.shape) and F.shape[0] == n != m:  # values at all points, whatever was asked
+        F = F[rows]
+    if F.shape == (m,) and degree == 0:
+        F = F.unsqueeze(-1)
+    if F.shape == (m, C):
+        F = F.unsqueeze(1)
+    if F.ndim != 3 or F.shape[0] != m or F.shape[2] != C:
+        raise ValueError(
+            f"a form of degree {degree} returned shape {tuple(F.shape)} for {m} points in R^{D}: "
+            f"expected ({m}, {C}), or ({m}, l, {C}) for l forms"
+        )
+    return F
+
+
+def _temporary(D: int, r: int, degree: int, count: int) -> int:
+    """Numbers a point in the largest temporary of :func:`pull`."""
+    if degree == 0:
+        return count
+    unfolded = count * comb(D, degree - 1) * max(D, r)
+    return max(1, unfolded, min(comb(D, degree) * comb(r, degree), COMPOUND_MAX))

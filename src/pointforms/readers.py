@@ -1,0 +1,244 @@
+"""Clouds from tables (parquet, CSV, data frames), FCS files, AnnData objects and NumPy archives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from pointforms.clouds import Clouds
+
+if TYPE_CHECKING:
+    import anndata
+    import pyarrow
+
+PathLike = str | os.PathLike[str]
+
+
+def read_table(table: PathLike | Any, cloud: str, features: Sequence[str] | None = None) -> Clouds:
+    """Clouds from a table with one row a point and a column that says which cloud it is in.
+
+    Parameters
+    ----------
+    table : path, or a pandas, polars or Arrow table
+        A path ends in .parquet, .csv or .tsv.
+    cloud : str
+        The column of cloud ids. Clouds come in order of first appearance.
+    features : list of str, or None
+        The columns of coordinates; None takes every numeric column but the id.
+    """
+    pa = _need("pyarrow", "table")
+    rows = _arrow_table(table)
+    if cloud not in rows.column_names:
+        raise ValueError(f"no column {cloud!r}: the table has {_few(rows.column_names)}")
+    numeric = [f.name for f in rows.schema if _is_number(f.type) and f.name != cloud]
+    chosen = numeric if features is None else list(features)
+    for name in chosen:
+        if name not in rows.column_names:
+            raise ValueError(f"no feature column {name!r}: the table has {_few(rows.column_names)}")
+        if not _is_number(rows.schema.field(name).type):
+            raise TypeError(f"column {name!r} holds {rows.schema.field(name).type}: not numbers")
+    if not chosen:
+        raise ValueError(f"the table has no numeric column beside {cloud!r}")
+    if rows.num_rows == 0:
+        raise ValueError("the table has no rows")
+    ids = rows.column(cloud).combine_chunks()
+    if ids.null_count:
+        raise ValueError(f"column {cloud!r} is empty in {ids.null_count} of {rows.num_rows} rows")
+    if isinstance(ids, pa.DictionaryArray):
+        ids = ids.cast(ids.type.value_type)
+    encoded = ids.dictionary_encode()
+    values = np.column_stack([_numbers(rows.column(name)) for name in chosen])
+    return _grouped(values, np.asarray(encoded.indices), encoded.dictionary.to_pylist(), chosen)
+
+
+def read_anndata(
+    data: anndata.AnnData | PathLike,
+    cloud: str,
+    use_rep: str | None = None,
+    layer: str | None = None,
+) -> Clouds:
+    """Clouds of cells from an AnnData object (or .h5ad file), grouped by a column of `obs`.
+
+    Parameters
+    ----------
+    data : AnnData or path
+    cloud : str
+        The column of `data.obs` with one value a cloud.
+    use_rep : str or None
+        Coordinates from `data.obsm[use_rep]` instead of X.
+    layer : str or None
+        Coordinates from `data.layers[layer]` instead of X.
+    """
+    anndata = _need("anndata", "sc")
+    if isinstance(data, str | os.PathLike):
+        data = anndata.read_h5ad(_existing(data))
+    if use_rep is not None and layer is not None:
+        raise ValueError(f"use_rep={use_rep!r} and layer={layer!r}: give one of them")
+    if cloud not in data.obs:
+        raise ValueError(f"no column {cloud!r} in obs: it has {_few(list(data.obs.columns))}")
+    for name, place, where in ((use_rep, data.obsm, "obsm"), (layer, data.layers, "layers")):
+        if name is not None and name not in place:
+            raise ValueError(f"no {name!r} in {where}: it has {_few(list(place.keys()))}")
+    if use_rep is not None:
+        values = data.obsm[use_rep]
+        names = [f"{use_rep}_{j}" for j in range(values.shape[1])]
+    else:
+        values = data.X if layer is None else data.layers[layer]
+        names = list(data.var_names)
+        if values is None:
+            raise ValueError("X is empty: name a layer or use_rep")
+    column = data.obs[cloud]
+    if column.isna().any():
+        raise ValueError(f"obs[{cloud!r}] is empty for {int(column.isna().sum())} cells")
+    codes, ids = column.factorize()
+    if hasattr(values, "toarray"):  # sparse: its clouds are dense one at a time
+        rows = _rows_of(codes, len(ids))
+        return Clouds.from_list([values[r].toarray() for r in rows], list(ids), names)
+    return _grouped(np.asarray(values), codes, list(ids), names)
+
+
+def read_fcs(folder: PathLike, channels: Sequence[str] | None = None) -> Clouds:
+    """Clouds of cells from a folder of FCS files, one cloud a file, named by its stem.
+
+    Parameters
+    ----------
+    folder : path
+    channels : list of str, or None
+        Channels by their long name (PnS) or short name (PnN); None takes all, which every file
+        must then have.
+    """
+    flowio = _need("flowio", "fcs")
+    path = Path(folder)
+    if not path.is_dir():
+        raise FileNotFoundError(f"no folder {str(folder)!r}")
+    files = sorted(p for p in path.iterdir() if p.suffix.lower() == ".fcs")
+    if not files:
+        raise ValueError(f"no .fcs file in {str(folder)!r}")
+    clouds = []
+    names: list[str] | None = None if channels is None else list(channels)
+    for file in files:
+        flow = flowio.FlowData(str(file))
+        labels = [
+            long or short for long, short in zip(flow.pns_labels, flow.pnn_labels, strict=True)
+        ]
+        # the first file sets the channels and their order
+        names = labels if names is None else names
+        place = {
+            **{n: i for i, n in enumerate(flow.pnn_labels)},
+            **{n: i for i, n in enumerate(labels)},
+        }
+        absent = [name for name in names if name not in place]
+        if absent:
+            raise ValueError(f"{file.name} has no channel {absent[0]!r}: it has {_few(labels)}")
+        clouds.append(flow.as_array()[:, [place[name] for name in names]])
+    return Clouds.from_list(clouds, [file.stem for file in files], names)
+
+
+def save_npz(clouds: Clouds, path: PathLike) -> None:
+    """Write clouds to a NumPy archive that :func:`read_npz` reads."""
+    np.savez_compressed(
+        path,
+        points=clouds.points.cpu().numpy(),
+        offsets=clouds.offsets.cpu().numpy(),
+        ids=np.array(clouds.ids, dtype=np.str_),
+        feature_names=np.array(clouds.feature_names, dtype=np.str_),
+    )
+
+
+def read_npz(path: PathLike) -> Clouds:
+    """Clouds from a NumPy archive with `points` (N, D) and `offsets` (B + 1,); never pickles."""
+    try:
+        with np.load(_existing(path), allow_pickle=False) as archive:
+            content = {name: archive[name] for name in archive.files}
+    except (BadZipFile, ValueError) as error:
+        raise ValueError(f"{str(path)!r} is not an archive of plain arrays: {error}") from None
+    for name in ("points", "offsets"):
+        if name not in content:
+            raise ValueError(f"{str(path)!r} has no array {name!r}: it has {_few(list(content))}")
+    points, offsets = content["points"], content["offsets"]
+    ends = offsets.tolist() if offsets.ndim == 1 and offsets.dtype.kind in "iu" else []
+    if len(ends) < 2 or ends[0] != 0 or ends[-1] != len(points) or sorted(set(ends)) != ends:
+        raise ValueError(f"offsets of {str(path)!r} do not rise from 0 to {len(points)} points")
+    return Clouds.from_list(
+        [points[a:b] for a, b in pairwise(ends)],
+        content.get("ids"),
+        content.get("feature_names"),
+    )
+
+
+def _arrow_table(table: PathLike | Any) -> pyarrow.Table:
+    import pyarrow as pa
+
+    if isinstance(table, pa.Table):
+        return table
+    if not isinstance(table, str | os.PathLike):
+        if hasattr(table, "__arrow_c_stream__"):
+            return pa.table(table)
+        raise TypeError(f"table is a {type(table).__name__}: expected a path or a data frame")
+    path = _existing(table)
+    kind = path.suffix.lower()
+    if kind not in (".parquet", ".csv", ".tsv"):
+        raise ValueError(f"table {str(table)!r}: expected .parquet, .csv or .tsv")
+    try:
+        if kind == ".parquet":
+            import pyarrow.parquet as parquet
+
+            return parquet.read_table(path)
+        import pyarrow.csv as csv
+
+        parse = csv.ParseOptions(delimiter="," if kind == ".csv" else "\t")
+        return csv.read_csv(path, parse_options=parse)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{str(table)!r} cannot be read as {kind[1:]}: {error}") from None
+
+
+def _is_number(kind: pyarrow.DataType) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _numbers(column: pyarrow.ChunkedArray) -> np.ndarray:
+    """A column as floats, gaps as NaN, which the check of the clouds reports."""
+    import pyarrow as pa
+
+    kind = column.type if column.type in (pa.float32(), pa.float64()) else pa.float64()
+    values: np.ndarray = column.cast(kind).to_numpy()
+    return values
+
+
+def _grouped(
+    values: np.ndarray, codes: np.ndarray, ids: Sequence[object], names: Sequence[str]
+) -> Clouds:
+    rows = _rows_of(codes, len(ids))
+    return Clouds.from_list([values[r] for r in rows], ids, names)
+
+
+def _rows_of(codes: np.ndarray, count: int) -> list[np.ndarray]:
+    """Rows of each group, in the order of the table."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
+
+
+def _existing(path: PathLike) -> Path:
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no file {str(path)!r}")
+    return Path(path)
+
+
+def _few(names: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(repr(str(name)) for name in names[:most])
+    return f"{shown}, … ({len(names)} in all)" if len(names) > most else (shown or "none")
+
+
+def _need(module: str, extra: str) -> Any:
+    try:
+        return __import__(module)
+    except ImportError:
+        raise ImportError(f'this needs {module}: pip install "pointforms[{extra}]"') from None
