@@ -85,14 +85,10 @@ def _as_tensor(points: CloudLike, name: str) -> Tensor:
                 "several clouds go to gram_fields"
             ) from None
         if array.dtype.kind not in "fiub":
-            # a frame of mixed number types arrives as objects; text is not a number
-            numbers = array.dtype.kind == "O" and not any(isinstance(v, str) for v in array.flat)
-            try:
-                array = array.astype(np.float64 if numbers else None)
-            except (TypeError, ValueError):
-                numbers = False
-            if not numbers:
-                raise TypeError(f"{name} is {_describe(points)}: expected numbers, (n, D)")
+            numbers = _numbers_among_objects(array)
+            if numbers is None:
+                raise TypeError(f"{name} is {_describe(points)}: expected real numbers, (n, D)")
+            array = numbers
         if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
             array = array.astype(np.float64)
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -100,6 +96,16 @@ def _as_tensor(points: CloudLike, name: str) -> Tensor:
             array = array.copy()
         tensor = torch.from_numpy(array)
     return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.double()
+
+
+def _numbers_among_objects(array: np.ndarray) -> np.ndarray | None:
+    """A frame of mixed number types arrives as objects; text is not a number."""
+    if array.dtype.kind != "O" or any(isinstance(value, str) for value in array.flat):
+        return None
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
 
 
 def _describe(value: object) -> str:

@@ -110,23 +110,22 @@ def _fill_slots(coefficients: Tensor, factor: Tensor, degree: int) -> Tensor:
     """
     n, l, _ = coefficients.shape
     D, r = factor.shape[-2:]
-    V = factor.unsqueeze(1)  # (n, 1, D, r)
+    if degree > min(D, r):  # more slots than directions
+        return coefficients.new_zeros(n, l, comb(r, degree))
     T = coefficients.unsqueeze(2)  # (n, l, C(r, 0), C(D, k))
     for j in range(degree):
-        remaining = degree - j
-        source, sign = (t.to(T.device) for t in _unfolding(D, remaining))
-        # T as a matrix from the slot i to the rest J, antisymmetric: zero where i is in J
-        unfolded = T[..., source] * sign.to(T.dtype)  # (n, l, C(r, j), C(D, remaining - 1), D)
-        filled = unfolded.flatten(2, 3) @ V  # (n, l, C(r, j) C(D, remaining - 1), r)
-        filled = filled.view(n, l, comb(r, j), comb(D, remaining - 1), r)
-        first, last = (t.to(T.device) for t in _appended(r, j))
-        T = filled[:, :, first, :, last].movedim(0, 2)  # advanced indices come first
+        rest = comb(D, degree - j - 1)
+        source, sign = (t.to(T.device) for t in _unfolding(D, degree - j))
+        # T as a matrix from the rest J to the slot i, antisymmetric: zero where i is in J
+        unfolded = T.index_select(-1, source).view(n, l, -1, rest, D) * sign.to(T.dtype)
+        filled = (unfolded.view(n, -1, D) @ factor).view(n, l, comb(r, j), rest, r)
+        T = filled.movedim(-1, 3).flatten(2, 3).index_select(2, _increasing(r, j).to(T.device))
     return T.squeeze(-1)
 
 
 @lru_cache(maxsize=64)
 def _unfolding(D: int, k: int) -> tuple[Tensor, Tensor]:
-    """For J of length k-1 and i: the rank of J ∪ {i} and the sign of dx^i ∧ dx^J: (C(D,k-1), D)."""
+    """For J of length k-1 and i: the rank of J ∪ {i}, flattened, and the sign of dx^i ∧ dx^J."""
     rank = {I: r for r, I in enumerate(combinations(range(D), k))}
     source = torch.zeros(comb(D, k - 1), D, dtype=torch.long)
     sign = torch.zeros(comb(D, k - 1), D, dtype=torch.int8)
@@ -136,14 +135,12 @@ def _unfolding(D: int, k: int) -> tuple[Tensor, Tensor]:
                 before = sum(j < i for j in J)
                 source[row, i] = rank[tuple(sorted((*J, i)))]
                 sign[row, i] = (-1) ** before
-    return source, sign
+    return source.flatten(), sign
 
 
 @lru_cache(maxsize=64)
-def _appended(r: int, j: int) -> tuple[Tensor, Tensor]:
-    """For every increasing (A, a) of length j+1: the rank of A among length j, and a."""
+def _increasing(r: int, j: int) -> Tensor:
+    """Places, among all (A, a) with A increasing of length j, of those with A < a too."""
     rank = {A: p for p, A in enumerate(combinations(range(r), j))}
-    longer = list(combinations(range(r), j + 1))
-    first = torch.tensor([rank[A[:-1]] for A in longer], dtype=torch.long)
-    last = torch.tensor([A[-1] for A in longer], dtype=torch.long)
-    return first, last
+    places = [rank[A[:-1]] * r + A[-1] for A in combinations(range(r), j + 1)]
+    return torch.tensor(places, dtype=torch.long)

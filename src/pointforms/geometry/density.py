@@ -10,8 +10,10 @@ from torch import Tensor
 from pointforms.geometry.neighbors import NeighborLists
 from pointforms.geometry.truncation import log_kept_mass
 
-# A point with k₀ copies of itself has r₀ = 0. Its scale is at least this share of its cloud's.
+# A point with k₀ copies of itself has r₀ = 0. Its scale is at least this share of the cloud's
+# typical one, and where all points repeat, of the cloud's extent, which is its unit of length.
 _SCALE_FLOOR = 0.1
+_EXTENT_FLOOR = 1e-8
 
 
 def local_scale(nearest_sq: Tensor) -> Tensor:
@@ -20,18 +22,17 @@ def local_scale(nearest_sq: Tensor) -> Tensor:
     Parameters
     ----------
     nearest_sq : (B, n, k₀)
-        Squared distances to the k₀ nearest, the point itself among them.
+        Squared distances to the k₀ nearest, the point itself among them, in own units.
 
     Returns
     -------
     (B, n)
     """
     r0 = (nearest_sq.sum(-1) / (nearest_sq.shape[-1] - 1)).sqrt()
-    positive = r0 > 0
-    # geometric mean of the positive scales: what a typical point sees, whatever the outliers
-    logs = torch.where(positive, r0, 1.0).log()
-    typical = (logs.sum(-1, keepdim=True) / positive.sum(-1, keepdim=True).clamp_min(1)).exp()
-    return torch.maximum(r0, _SCALE_FLOOR * typical)
+    # the median, whatever the outliers; the mean where half the points are copies
+    typical = r0.median(-1, keepdim=True).values
+    typical = torch.where(typical > 0, typical, r0.mean(-1, keepdim=True))
+    return torch.maximum(r0, (_SCALE_FLOOR * typical).clamp_min_(_EXTENT_FLOOR))
 
 
 def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
@@ -39,8 +40,9 @@ def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Te
 
     q₀_i = (2π)^(-d/2) r₀_i^(-d) n^(-1) Σ_l exp(-|p_i - p_l|² / (2 r₀_i r₀_l))
 
-    in logarithms, since r₀^d leaves the floating-point range at moderate d. The list stops at
-    radius r_max, so the second estimate divides by P(d/2, r_max² / 2r₀²).
+    in logarithms, since r₀^d leaves the floating-point range at moderate d. The list stops at its
+    last neighbour m, so the second estimate divides by P(d/2, |p_i - p_m|² / (2 r₀_i r₀_m)): the
+    scales of both ends, since at the edge of a sparse region the lists end where it is dense.
 
     Parameters
     ----------
@@ -53,9 +55,11 @@ def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Te
     log_q0, log_q : (B, n), (B, n)
     """
     n = r0.shape[1]
-    doubled = (-2.0 * r0).unsqueeze(-1) * lists.gather(r0)
-    total = torch.div(lists.sq, doubled, out=doubled).exp_().sum(-1)
+    product = (2.0 * r0).unsqueeze(-1) * lists.gather(r0)
+    exponent = torch.div(lists.sq, product, out=product)
+    last = exponent[..., -1].clone()
+    total = exponent.neg_().exp_().sum(-1)
     log_q0 = total.log() - d * (r0.log() + 0.5 * math.log(2 * math.pi)) - math.log(n)
     if lists.complete:
         return log_q0, log_q0
-    return log_q0, log_q0 - log_kept_mass(d, lists.sq[..., -1] / (2 * r0.square()))
+    return log_q0, log_q0 - log_kept_mass(d, last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 import torch
@@ -16,8 +17,8 @@ from pointforms.geometry.neighbors import NeighborLists, neighbor_lists, represe
 # curvature, and of the largest: Fukunaga and Olsen's 5 %, and more where the sample can tell more.
 _SHARE, _SHARE_OF_LARGEST = 0.4, 0.05
 # Spectra are averaged over neighbourhoods that cover the cloud so many times, within bounds,
-_COVER = 4
-_MIN_POINTS, _MAX_POINTS = 4, 128
+_COVER = 2
+_MIN_POINTS, _MAX_POINTS = 3, 128
 # and on a complete graph, where lists are not local, of this many neighbours.
 _COMPLETE_NEIGHBORS = 32
 # The slope's own local scale.
@@ -55,10 +56,16 @@ def local_pca_dimension(points: Tensor, lists: NeighborLists) -> Tensor:
         chosen = lists.index.gather(1, rows.unsqueeze(-1).expand(-1, -1, lists.index.shape[-1]))
         neighborhoods = points.flatten(0, 1)[chosen]
     spectrum = _relative_spectrum(neighborhoods).mean(1).flip(-1)
-    ratio = torch.arange(1, spectrum.shape[-1] + 1, device=points.device) / neighborhoods.shape[-2]
-    spread = ((1 - ratio.sqrt()) / (1 + ratio.sqrt())).square()
-    counts = spectrum > (_SHARE * spread).clamp_min(_SHARE_OF_LARGEST)
-    return counts.to(points.dtype).cumprod(-1).sum(-1, keepdim=True).clamp_min(1)
+    thresholds = _thresholds(spectrum.shape[-1], neighborhoods.shape[-2]).to(points.device)
+    counts = (spectrum > thresholds).to(points.dtype).cumprod(-1)
+    return counts.sum(-1, keepdim=True).clamp_min_(1)
+
+
+@lru_cache(maxsize=1024)
+def _thresholds(count: int, k: int) -> Tensor:
+    """The share of the largest variance from which direction j = 1 .. count of k points counts."""
+    root = (torch.arange(1, count + 1) / k).sqrt()
+    return (_SHARE * ((1 - root) / (1 + root)).square()).clamp_min(_SHARE_OF_LARGEST)
 
 
 def _relative_spectrum(neighborhoods: Tensor) -> Tensor:

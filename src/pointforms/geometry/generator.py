@@ -63,7 +63,7 @@ def laplacian(
     )  # fmt: skip
     geometry, settings = _geometry(points, settings)
     n = geometry.points.shape[1]
-    rate = (geometry.kernel.rate() * _calibration(geometry, settings)).flatten()
+    rate = geometry.kernel.rate().flatten() * _factor(geometry, settings)
     own = torch.arange(n, device=rate.device)
     if symmetric:
         row, column, weight = _undirected(geometry, settings)
@@ -122,7 +122,7 @@ def carre_du_champ(
         columns[..., 0].mul(columns[..., 1]).sum(-1)
         for _, columns in weighted_differences(geometry, values.unsqueeze(0), settings.center)
     ]
-    return torch.cat(blocks) * _calibration(geometry, settings).flatten()
+    return torch.cat(blocks) * _factor(geometry, settings)
 
 
 def _geometry(points: CloudLike, settings: GramSettings) -> tuple[Geometry, GramSettings]:
@@ -141,13 +141,14 @@ def _function(values: Any, name: str, cloud: Tensor) -> Tensor:
     return tensor
 
 
-def _calibration(geometry: Geometry, settings: GramSettings) -> Tensor:
-    """The factor (1, n) by which the Gram field of the same settings is scaled."""
+def _factor(geometry: Geometry, settings: GramSettings) -> Tensor:
+    """From 1 / ρ² in own units to the caller's, with the field's calibration: (1,) or (n,)."""
+    per_area = 1.0 / geometry.unit.flatten().square()
     if settings.calibrate is False:
-        return torch.ones_like(geometry.log_density)
+        return per_area
     blocks = weighted_differences(geometry, geometry.points, settings.center)
     trace = torch.cat([squared_norm(columns) for _, columns in blocks]).unsqueeze(0)
-    return calibration(trace, geometry.dimension, settings.calibrate)
+    return per_area * calibration(trace, geometry.dimension, settings.calibrate).flatten()
 
 
 def _undirected(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Tensor, Tensor]:

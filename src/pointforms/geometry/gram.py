@@ -19,23 +19,24 @@ def gram_factors(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Te
     G(p_i) = 1 / (2 ε ρ_i² kept_i) Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ
     """
     B, n, D = geometry.points.shape
-    d = geometry.dimension.expand(B, n).flatten()
-    widest = int(geometry.dimension.max()) if settings.spectrum == "projector" else D
-    r = min(geometry.kernel.weights.shape[-1], widest, settings.rank or D)
+    k = geometry.kernel.weights.shape[-1]
+    projector = settings.spectrum == "projector"
+    r = min(k, int(geometry.dimension.max()) if projector else D, settings.rank or D)
     V = geometry.points.new_empty(B * n, D, r)
-    trace, lost = V.new_empty(B * n), V.new_zeros(B * n)
+    trace, lost = V.new_empty(B * n), V.new_zeros(B, n)
     for rows, columns in weighted_differences(geometry, geometry.points, settings.center):
         trace[rows] = squared_norm(columns)
-        if settings.spectrum == "projector":
-            V[rows], lost[rows] = _projector(columns, d[rows], r)
-        elif r < min(columns.shape[1:]):
-            V[rows], lost[rows] = _leading(columns, r)
+        if projector:
+            d = geometry.dimension.expand(B, n).flatten()[rows]
+            V[rows], lost.view(-1)[rows] = _projector(columns, d, r)
+        elif r < min(k, D):
+            V[rows], lost.view(-1)[rows] = _leading(columns, r)
         else:
-            V[rows] = columns.mT if columns.shape[1] <= D else _cholesky(columns.mT @ columns)
-    V, trace, lost = V.view(B, n, D, r), trace.view(B, n), lost.view(B, n)
-    if settings.spectrum == "raw" and settings.calibrate:
-        factor = calibration(trace, geometry.dimension, settings.calibrate)
-        V *= factor.sqrt()[..., None, None]
+            V[rows] = columns.mT if k <= D else _cholesky(columns.mT @ columns)
+    V = V.view(B, n, D, r)
+    if not projector and settings.calibrate:
+        factor = calibration(trace.view(B, n), geometry.dimension, settings.calibrate)
+        V *= factor.sqrt().view(B, -1, 1, 1)
         lost *= factor
     return V, lost
 
@@ -82,15 +83,13 @@ def _row_blocks(B: int, n: int, size: int, whole_clouds: bool) -> Iterator[slice
     yield from (slice(s, min(s + size, B * n)) for s in range(0, B * n, size))
 
 
-def calibration(trace: Tensor, d: Tensor, mode: bool | Literal["point"]) -> Tensor:
-    """Factor that makes the mean trace, or every trace, equal to d: (B, n) from (B, n), (B, 1).
+def calibration(trace: Tensor, d: Tensor, mode: Literal[True, "point"]) -> Tensor:
+    """Factor that makes the mean trace (B, 1), or every trace (B, n), of (B, n) equal to d (B, 1).
 
     Where the trace is zero (a neighbourhood of copies) there is nothing to scale.
     """
-    if mode is False:
-        return torch.ones_like(trace)
     reference = trace if mode == "point" else trace.mean(-1, keepdim=True)
-    return torch.where(reference > 0, d / reference, 1.0).expand_as(trace)
+    return torch.where(reference > 0, d / reference, 1.0)
 
 
 def _cholesky(G: Tensor) -> Tensor:

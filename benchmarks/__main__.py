@@ -1,0 +1,23 @@
+"""`python -m benchmarks [accuracy] [speed]`: all of them when none is named."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import accuracy, speed
+
+_ALL = {"accuracy": accuracy.main, "speed": speed.main}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in _ALL]
+    if unknown:
+        print(f"no benchmark {unknown[0]!r}: there are {', '.join(_ALL)}", file=sys.stderr)
+        return 2
+    for name in names or list(_ALL):
+        _ALL[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,124 @@
+"""Speed, as ratios inside one run: the machine may be shared."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import time
+import warnings
+from collections.abc import Callable
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.spatial import cKDTree
+
+import pointforms as pf
+from benchmarks.literal import gram_matrix
+from benchmarks.tables import Results
+
+
+def best(*tasks: Callable[[], object], repeats: int = 5) -> list[float]:
+    """Shortest time of each task, in seconds, their runs taking turns."""
+    times = [float("inf")] * len(tasks)
+    for task in tasks:
+        task()
+    for _ in range(repeats):
+        for i, task in enumerate(tasks):
+            start = time.perf_counter()
+            task()
+            times[i] = min(times[i], time.perf_counter() - start)
+    return times
+
+
+def large_cloud(results: Results) -> None:
+    points = np.random.default_rng(0).normal(size=(100_000, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    tree = cKDTree(points)
+    cores = torch.get_num_threads()
+    query, field = best(
+        lambda: tree.query(points, k=32, workers=cores), lambda: pf.gram_field(points, neighbors=32)
+    )
+    case = "one cloud, 100 000 × 3"
+    results.note(case, "cKDTree.query (s)", f"{query:.3f}")
+    results.add(case, "gram_field / query", field / query, 2.5)
+
+
+def small_clouds(results: Results) -> None:
+    rng = np.random.default_rng(0)
+    clouds = [rng.normal(size=(n, 50)) for n in rng.integers(5, 41, 1000)]
+    loop, batched = best(
+        lambda: [pf.gram_field(cloud) for cloud in clouds],
+        lambda: pf.gram_fields(clouds),
+        repeats=3,
+    )
+    case = "1000 clouds of 5-40 points in R^50"
+    results.add(case, "gram_field, ms a cloud", 1e3 * loop / len(clouds), 1.5)
+    results.add(case, "loop / gram_fields", loop / batched, 3.0, lower=False)
+
+
+def medium_clouds(results: Results) -> None:
+    warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
+    clouds = torch.randn(240, 256, 12, generator=torch.Generator().manual_seed(0)).double()
+    sample = clouds[:40]  # the literal reading is slow: time a part of it
+    ours, literal, by_rows = best(
+        lambda: pf.gram_fields(clouds),
+        lambda: [gram_matrix(cloud) for cloud in sample],
+        lambda: [gram_matrix(cloud, rows=True) for cloud in sample],
+        repeats=3,
+    )
+    share = len(sample) / len(clouds)
+    case = "240 clouds of 256 × 12"
+    results.note(case, "gram_fields (s)", f"{ours:.3f}")
+    results.add(case, "literal reading / ours", literal / share / ours, 10.0, lower=False)
+    results.note(case, "the same with L by rows / ours", f"{by_rows / share / ours:.3g}")
+
+
+def comparison_memory(results: Results) -> None:
+    points = torch.randn(128, 50, generator=torch.Generator().manual_seed(0)).double()
+    field = pf.gram_field(points)
+    for degree in (2, 3):
+        C = comb(50, degree)
+        weights = torch.randn(50, 8 * C, generator=torch.Generator().manual_seed(1)).double()
+
+        def forms(p: torch.Tensor, weights: torch.Tensor = weights, C: int = C) -> torch.Tensor:
+            return torch.tanh(p @ weights).view(len(p), 8, C)
+
+        pf.comparison_matrix(forms, field, degree=degree)  # tables of indices are made once
+        start = time.perf_counter()
+        peak = peak_bytes(lambda k=degree, f=forms: pf.comparison_matrix(f, field, degree=k))
+        seconds = time.perf_counter() - start
+        dense = 128 * C**2 * 8
+        case = f"128 × 50, k = {degree}, 8 forms"
+        results.note(case, "seconds", f"{seconds:.2f}")
+        results.note(case, "peak of ours, MB", f"{peak / 1e6:.1f}")
+        if degree == 2:
+            results.add(case, "dense compound / our peak", dense / peak, 50.0, lower=False)
+        else:
+            results.add(case, "peak of ours, GB", peak / 1e9, 2.0)
+            results.note(case, "dense compound, GB", f"{dense / 1e9:.0f}")
+
+
+def peak_bytes(task: Callable[[], object]) -> int:
+    """How far the resident memory rises during a task (Linux)."""
+    gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)  # or freed memory would be used again, unseen
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _status("VmRSS")
+    task()
+    return max(_status("VmHWM") - before, 1)
+
+
+def _status(field: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return 1024 * int(line.split()[1])
+    raise OSError(f"/proc/self/status has no {field}")
+
+
+def main() -> None:
+    results = Results(f"Speed: best of several runs, {torch.get_num_threads()} threads")
+    for part in (large_cloud, small_clouds, medium_clouds, comparison_memory):
+        part(results)
+    results.print()

@@ -1,0 +1,31 @@
+"""Rows of measured figures beside what they should reach."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+
+class Results:
+    """A table that is printed when it is complete, one row a figure."""
+
+    def __init__(self, title: str) -> None:
+        self.table = Table("case", "figure", title=title, title_justify="left")
+        for heading in ("measured", "reach", ""):
+            self.table.add_column(heading, justify="right")
+
+    def add(self, case: str, figure: str, value: float, reach: float, lower: bool = True) -> None:
+        """A figure that should be at most (lower) or at least `reach`."""
+        good = value <= reach if lower else value >= reach
+        sign = "≤" if lower else "≥"
+        mark = "[green]ok[/green]" if good else "[red]missed[/red]"
+        self.table.add_row(case, figure, f"{value:.4g}", f"{sign} {reach:.4g}", mark)
+
+    def note(self, case: str, figure: str, value: str) -> None:
+        """A figure without a target."""
+        self.table.add_row(case, figure, value, "", "")
+
+    def print(self) -> None:
+        # wide enough for a row a figure also where there is no terminal
+        console = Console()
+        Console(width=max(console.width, 120)).print(self.table)

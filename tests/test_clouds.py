@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import torch
+
+from pointforms.clouds import Clouds, as_cloud, as_clouds
+
+
+def test_float32_stays_and_everything_else_becomes_float64():
+    assert as_cloud(np.eye(3, dtype=np.float32)).dtype == torch.float32
+    for values in (
+        np.eye(3),
+        np.eye(3, dtype=np.int64),
+        np.eye(3, dtype=bool),
+        np.eye(3, dtype=np.float16),
+        [[0, 1], [2, 3]],
+        torch.eye(3, dtype=torch.bfloat16),
+        pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]}),
+        np.array([[1, 2.5], [3, 4]], dtype=object),
+        np.eye(3).astype(">f8"),
+    ):
+        assert as_cloud(values).dtype == torch.float64
+
+
+def test_values_survive_views_and_read_only_arrays():
+    array = np.arange(12.0).reshape(6, 2)
+    array.flags.writeable = False
+    np.testing.assert_array_equal(as_cloud(array[::-1]).numpy(), array[::-1])
+    np.testing.assert_array_equal(as_cloud(array.T).numpy(), array.T)
+
+
+def test_gradients_stop_at_the_cloud():
+    assert not as_cloud(torch.eye(3, requires_grad=True)).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (np.zeros(128), ValueError, r"cloud has shape \(128,\): expected \(n, D\)"),
+        (np.zeros((2, 3, 4)), ValueError, r"cloud has shape \(2, 3, 4\)"),
+        (3.0, ValueError, r"shape \(\)"),
+        (np.zeros((0, 3)), ValueError, "no points"),
+        (np.zeros((3, 0)), ValueError, "no features"),
+        (np.zeros((1, 3)), ValueError, "1 point"),
+        (np.ones((5, 3)), ValueError, "all 5 points of cloud are equal"),
+        ([["a", "b"], ["c", "d"]], TypeError, "expected real numbers"),
+        ("points.csv", TypeError, "points.csv"),
+        (None, ValueError, r"shape \(\)"),
+        (np.array([["1", 2.0]], dtype=object), TypeError, "expected real numbers"),
+        (np.eye(2) * 1j, TypeError, "complex128"),
+        (torch.eye(2) * 1j, TypeError, "complex"),
+        (scipy.sparse.eye(3).tocsr(), TypeError, "sparse matrix"),
+        (torch.eye(3).to_sparse(), TypeError, "sparse tensor"),
+        ([np.zeros((3, 2)), np.zeros((4, 2))], ValueError, "gram_fields"),
+    ],
+)
+def test_bad_clouds_are_named(values, error, message):
+    with pytest.raises(error, match=message):
+        as_cloud(values)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_non_finite_values_are_placed(bad):
+    clouds = [np.random.default_rng(i).normal(size=(10, 3)) for i in range(4)]
+    clouds[2][7, 1] = bad
+    with pytest.raises(ValueError, match=r"cloud 2 has 1 non-finite .* point 7, feature 1"):
+        as_clouds(clouds)
+
+
+def test_large_finite_values_are_finite():
+    assert as_cloud(np.array([[1e308, 0.0], [1e308, 1.0]])).shape == (2, 2)
+
+
+def test_lists_are_checked_as_a_whole():
+    good = np.eye(3)
+    with pytest.raises(ValueError, match="cloud 1 has 4 features, cloud 0 has 3"):
+        as_clouds([good, np.eye(4)])
+    with pytest.raises(ValueError, match="clouds is empty"):
+        as_clouds([])
+    with pytest.raises(TypeError, match="expected a list"):
+        as_clouds(7)
+    with pytest.raises(TypeError, match="expected a list"):
+        as_clouds("clouds")
+    with pytest.raises(ValueError, match=r"cloud 0 has shape \(3,\)"):
+        as_clouds(good)
+
+
+def test_ragged_batch_gives_back_its_clouds(rng):
+    arrays = [rng.normal(size=(n, 3)) for n in (4, 1, 7)]
+    clouds = Clouds.from_list(arrays, ids=["a", "b", "c"], feature_names=["x", "y", "z"])
+    assert len(clouds) == 3
+    assert clouds.offsets.tolist() == [0, 4, 5, 12]
+    assert clouds.sizes.tolist() == [4, 1, 7]
+    for cloud, array in zip(clouds, arrays, strict=True):
+        np.testing.assert_array_equal(cloud.numpy(), array)
+    np.testing.assert_array_equal(clouds[-1].numpy(), arrays[2])
+    part = clouds[1:]
+    assert part.ids == ("b", "c")
+    np.testing.assert_array_equal(part[0].numpy(), arrays[1])
+    with pytest.raises(IndexError):
+        clouds[3]
+    assert repr(clouds) == "Clouds(3 clouds of 1-7 points in R^3)"
+
+
+def test_padded_arrays_lose_their_padding(rng):
+    padded = rng.normal(size=(3, 5, 2))
+    padded[1, 2:] = np.nan
+    clouds = Clouds.from_padded(padded, [5, 2, 3])
+    assert clouds.sizes.tolist() == [5, 2, 3]
+    np.testing.assert_array_equal(clouds[1].numpy(), padded[1, :2])
+    with pytest.raises(ValueError, match="cloud 2 has length 6"):
+        Clouds.from_padded(padded, [5, 2, 6])
+    with pytest.raises(ValueError, match="expected 3 whole numbers"):
+        Clouds.from_padded(padded, [5, 2])
+    with pytest.raises(ValueError, match=r"expected \(B, n_max, D\)"):
+        Clouds.from_padded(padded[0], [5])
+
+
+def test_names_must_fit(rng):
+    with pytest.raises(ValueError, match="ids has 1 names: expected 2"):
+        Clouds.from_list([np.eye(2), np.eye(2)], ids=["a"])
+    with pytest.raises(ValueError, match="feature_names has 3 names: expected 2"):
+        Clouds.from_list([np.eye(2)], feature_names=["a", "b", "c"])
+
+
+def test_precision_of_a_batch(rng):
+    mixed = Clouds.from_list([np.eye(2, dtype=np.float32), np.eye(2)])
+    assert mixed.points.dtype == torch.float64
+    assert mixed.to(dtype=torch.float32).points.dtype == torch.float32
