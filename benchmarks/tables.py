@@ -13,10 +13,13 @@ class Results:
         self.table = Table("case", "figure", title=title, title_justify="left")
         for heading in ("measured", "reach", ""):
             self.table.add_column(heading, justify="right")
+        self.missed: list[str] = []
 
     def add(self, case: str, figure: str, value: float, reach: float, lower: bool = True) -> None:
         """A figure that should be at most (lower) or at least `reach`."""
         good = value <= reach if lower else value >= reach
+        if not good:
+            self.missed.append(f"{case}, {figure}: {value:.4g}")
         sign = "≤" if lower else "≥"
         mark = "[green]ok[/green]" if good else "[red]missed[/red]"
         self.table.add_row(case, figure, f"{value:.4g}", f"{sign} {reach:.4g}", mark)

@@ -6,10 +6,10 @@ from math import comb
 import numpy as np
 import pytest
 import torch
-from conftest import tolerance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import tolerance
 from pointforms.exterior import compound, multi_indices, pull
 
 

@@ -30,8 +30,10 @@ def inner(omega: Form, eta: Form, field: GramField, degree: int = 1) -> Tensor:
 
     Symmetric, bilinear, and ≥ 0 for ω = η.
     """
+    _check_form(omega)
+    _check_form(eta)
     blocks = _pulled(lambda p: (omega(p), eta(p)), field, degree)
-    return torch.cat([(F[:, 0] * F[:, 1]).sum(-1) for _, F in blocks])
+    return torch.cat([_product(F) for _, F in blocks])
 
 
 def inner_global(
@@ -48,6 +50,7 @@ def comparison_matrix(
 
     C does not depend on the order of the points.
     """
+    _check_form(forms)
     mu = field.measure(measure).sqrt()
     total: Tensor | None = None
     for rows, F in _pulled(lambda p: (forms(p),), field, degree):
@@ -56,6 +59,23 @@ def comparison_matrix(
         total = product if total is None else total + product
     assert total is not None
     return total
+
+
+def _product(F: Tensor) -> Tensor:
+    """Pointwise products of two pulled forms (rows, 2, C)."""
+    if F.shape[1] != 2:
+        raise ValueError(
+            f"omega and eta are {F.shape[1]} forms together: expected one each; families of forms "
+            "go to comparison_matrix"
+        )
+    return (F[:, 0] * F[:, 1]).sum(-1)
+
+
+def _check_form(form: object) -> None:
+    if not callable(form):
+        raise TypeError(
+            f"a form is a {type(form).__name__}: expected a callable (n, D) -> (n, C(D, k))"
+        )
 
 
 def _pulled(

@@ -74,7 +74,7 @@ class TestDensity:
 
     def test_von_mises(self, rng):
         sample = circle(4000, rng, kappa=1.0)
-        angle = np.arctan2(sample.points[:, 1], sample.points[:, 0])
+        angle = torch.atan2(sample.points[:, 1], sample.points[:, 0]).numpy()
         field = pf.gram_field(sample.points, neighbors=512)
         ratio = field.density.numpy() / vonmises.pdf(angle, 1.0)
         assert np.median(np.abs(ratio - 1)) < 0.12

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import reference
 import torch
-from conftest import random_rotation, tolerance
 
 import pointforms as pf
+from conftest import random_rotation, tolerance
 from pointforms.manifolds import circle, rotations, sphere, torus
 
 VARIANTS = [

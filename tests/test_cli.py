@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import pointforms
+from pointforms.cli import app
+
+run = CliRunner().invoke
+
+
+def test_version_and_help():
+    assert pointforms.__version__ in run(app, ["--version"]).stdout
+    assert "inspect" in run(app, ["--help"]).stdout
+
+
+def test_demo_prints_and_draws(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    result = run(app, ["demo", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert "dimension (estimated)  2" in result.stdout
+    picture = tmp_path / "out" / "torus.png"
+    assert str(picture) in result.stdout.replace("\n", "")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_inspect_lists_clouds(tmp_path, rng):
+    t = rng.uniform(0, 2 * np.pi, 400)
+    frame = pd.DataFrame(
+        {"ring": ["left", "right"] * 200, "x": np.cos(t), "y": np.sin(t), "z": 0.0}
+    )
+    frame.to_parquet(tmp_path / "rings.parquet")
+    result = run(app, ["inspect", str(tmp_path / "rings.parquet"), "--cloud", "ring"])
+    assert result.exit_code == 0, result.output
+    for text in ("left", "right", "200", "2 clouds of 200 points in R^3"):
+        assert text in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.parquet", "--cloud", "ring"], "no file 'absent.parquet'"),
+        (["absent.parquet"], "--cloud NAME"),
+        (["absent.npz"], "no file 'absent.npz'"),
+    ],
+)
+def test_inspect_explains_itself(arguments, message):
+    result = run(app, ["inspect", *arguments])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_installed_command(tmp_path):
+    npf = Path(sys.executable).with_name("npf")
+    result = subprocess.run([npf, "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == f"pointforms {pointforms.__version__}"
+
+
+def test_importing_changes_no_threads():
+    code = (
+        "import torch; before = torch.get_num_threads(); import pointforms; "
+        "assert torch.get_num_threads() == before; import sys; "
+        "assert not {'matplotlib', 'pandas', 'pyarrow', 'anndata', 'faiss'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": ""})
+
+
+def test_public_names():
+    contract = {
+        "PAPER_SETTINGS", "carre_du_champ", "comparison_matrix", "gram_field", "gram_fields",
+        "inner", "inner_global", "laplacian",
+    }  # fmt: skip
+    assert contract <= set(pointforms.__all__)
+    for name in pointforms.__all__:
+        assert hasattr(pointforms, name)
