@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 import pointforms
 from pointforms.cli import app
+from pointforms.clouds import Clouds
+from pointforms.readers import save_npz
 
 run = CliRunner().invoke
 
@@ -49,13 +51,32 @@ def test_inspect_lists_clouds(tmp_path, rng):
         (["absent.parquet", "--cloud", "ring"], "no file 'absent.parquet'"),
         (["absent.parquet"], "--cloud NAME"),
         (["absent.npz"], "no file 'absent.npz'"),
+        (["clouds.npz", "--neighbors", "many"], "neighbors='many'"),
     ],
 )
-def test_inspect_explains_itself(arguments, message):
+def test_inspect_explains_itself(arguments, message, tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    save_npz(Clouds.from_list([rng.normal(size=(20, 2))]), "clouds.npz")
     result = run(app, ["inspect", *arguments])
     assert result.exit_code == 2
     assert message in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_ids_are_text_not_markup(tmp_path, rng):
+    clouds = Clouds.from_list([rng.normal(size=(20, 2)) for _ in range(2)], ids=["[a]", "b[/x]"])
+    save_npz(clouds, tmp_path / "odd.npz")
+    result = run(app, ["inspect", str(tmp_path / "odd.npz")])
+    assert result.exit_code == 0, result.output
+    assert "[a]" in result.stdout
+    assert "b[/x]" in result.stdout
+
+
+def test_demo_into_a_file_is_explained(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = run(app, ["demo", "--out", str(tmp_path / "file")])
+    assert result.exit_code == 2
+    assert "npf demo:" in result.stderr
 
 
 def test_installed_command(tmp_path):

@@ -54,6 +54,8 @@ def test_gradients_stop_at_the_cloud():
         (torch.eye(2) * 1j, TypeError, "complex"),
         (scipy.sparse.eye(3).tocsr(), TypeError, "sparse matrix"),
         (torch.eye(3).to_sparse(), TypeError, "sparse tensor"),
+        (np.ma.masked_greater(np.arange(6.0).reshape(3, 2), 4), ValueError, "masked"),
+        ([torch.ones(2, requires_grad=True)] * 3, ValueError, "not a table"),
         ([np.zeros((3, 2)), np.zeros((4, 2))], ValueError, "gram_fields"),
     ],
 )
@@ -70,8 +72,21 @@ def test_non_finite_values_are_placed(bad):
         as_clouds(clouds)
 
 
-def test_large_finite_values_are_finite():
-    assert as_cloud(np.array([[1e308, 0.0], [1e308, 1.0]])).shape == (2, 2)
+def test_values_at_the_end_of_the_range_are_refused():
+    assert as_cloud(np.full((40, 2), 1e307) * np.eye(40)[:, :2]).shape == (40, 2)
+    with pytest.raises(ValueError, match=r"values up to 1e\+308"):
+        as_cloud(np.array([[1e308, 0.0], [1e308, 1.0]]))
+
+
+def test_a_cloud_is_a_copy():
+    array = np.eye(3)
+    cloud = as_cloud(array)
+    array[:] = 7
+    assert float(cloud.max()) == 1.0
+    tensor = torch.eye(3)
+    cloud = as_cloud(tensor)
+    tensor.zero_()
+    assert float(cloud.max()) == 1.0
 
 
 def test_lists_are_checked_as_a_whole():
@@ -124,6 +139,14 @@ def test_names_must_fit(rng):
         Clouds.from_list([np.eye(2), np.eye(2)], ids=["a"])
     with pytest.raises(ValueError, match="feature_names has 3 names: expected 2"):
         Clouds.from_list([np.eye(2)], feature_names=["a", "b", "c"])
+
+
+def test_errors_name_ids_and_features():
+    clouds = Clouds.from_list([np.eye(2), np.ones((1, 2))], ids=["a", "patient7"])
+    with pytest.raises(ValueError, match=r"cloud 1 \('patient7'\) has 1 point"):
+        as_clouds(clouds)
+    with pytest.raises(ValueError, match=r"cloud 0 \('a'\) .* feature 'CD3'"):
+        Clouds.from_list([np.array([[1, np.nan]])], ids=["a"], feature_names=["CD4", "CD3"])
 
 
 def test_precision_of_a_batch(rng):

@@ -150,6 +150,8 @@ def test_single_precision_stays(rng):
         (lambda p: p, -1, ValueError, "degree=-1"),
         (lambda p: p[:, 0], 1, ValueError, r"shape \(40,\)"),
         (lambda p: p[:7], 1, ValueError, r"shape \(7, 3\)"),
+        (lambda p: None, 1, ValueError, r"shape \(\)"),
+        (lambda p: 1j * p.numpy(), 1, TypeError, "what a form returned is"),
         (torch.ones(40, 3), 1, TypeError, "a form is a Tensor: expected a callable"),
     ],
 )
@@ -159,6 +161,23 @@ def test_bad_forms_are_described(form, degree, error, message, rng):
         pf.comparison_matrix(form, field, degree)
     with pytest.raises(error, match=message):
         pf.inner(form, form, field, degree)
+
+
+def test_pairings_need_a_field(rng):
+    X = rng.normal(size=(40, 3))
+    with pytest.raises(TypeError, match="field is a ndarray: expected a GramField"):
+        pf.inner(lambda p: p, lambda p: p, X)
+
+
+def test_training_after_inference_mode(rng):
+    """Cached tables must not be inference tensors."""
+    field = pf.gram_field(rng.normal(size=(20, 13)))
+    W = torch.randn(13, comb(13, 3), dtype=torch.float64, requires_grad=True)
+    forms = lambda p: p @ W  # noqa: E731
+    with torch.inference_mode():
+        pf.comparison_matrix(forms, field, degree=3)
+    pf.comparison_matrix(forms, field, degree=3).sum().backward()
+    assert torch.isfinite(W.grad).all()
 
 
 def test_inner_takes_single_forms(rng):

@@ -73,13 +73,37 @@ def test_number_ids_are_not_features(frame):
             {"x": [0, 1, np.nan, 3, 4, 5]},
             {"cloud": "sample"},
             ValueError,
-            "cloud 0 has 1 non-finite",
+            r"cloud 0 \('b'\) has 1 non-finite .* feature 'x'",
         ),
     ],
 )
 def test_bad_tables_are_described(frame, change, options, error, message):
     with pytest.raises(error, match=message):
         read_table(frame.assign(**change), **options)
+
+
+def test_an_index_is_not_a_feature(frame, tmp_path):
+    filtered = frame[frame["count"] > 0]
+    assert read_table(filtered, "sample").feature_names == ("x", "y", "count")
+    filtered.to_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet", "sample").feature_names == ("x", "y", "count")
+    filtered.set_index("sample").to_parquet(tmp_path / "named.parquet")
+    assert read_table(tmp_path / "named.parquet", "sample").ids == ("a", "b", "c")
+
+
+def test_ids_stay_as_they_are_written(tmp_path):
+    (tmp_path / "t.csv").write_text("id,x\n01,1\n01,2\n1,3\n1,4\n")
+    assert read_table(tmp_path / "t.csv", "id").ids == ("01", "1")
+
+
+def test_features_are_a_list(frame):
+    with pytest.raises(TypeError, match="features='xy'"):
+        read_table(frame, "sample", features="xy")
+    with pytest.raises(ValueError, match="features is empty"):
+        read_table(frame, "sample", features=[])
+    twice = pa.table([["a", "a"], [1.0, 2.0], [3.0, 4.0]], names=["id", "x", "x"])
+    with pytest.raises(ValueError, match="several columns 'x'"):
+        read_table(twice, "id")
 
 
 def test_bad_files_are_named(tmp_path):
@@ -156,6 +180,18 @@ def write_fcs(
         flowio.create_fcs(file, values.astype(np.float32).flatten().tolist(), channels, names)
 
 
+def test_backed_and_broken_anndata(rng, tmp_path):
+    import anndata
+
+    data, X = annotated(rng, sparse=True)
+    data.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    np.testing.assert_array_equal(read_anndata(backed, "patient")[0].numpy(), X[[0, 1, 4, 6]])
+    (tmp_path / "broken.h5ad").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"broken\.h5ad"):
+        read_anndata(tmp_path / "broken.h5ad", "patient")
+
+
 def test_fcs_folder_is_one_cloud_a_file(rng, tmp_path):
     first, second = rng.normal(size=(6, 3)), rng.normal(size=(4, 3))
     write_fcs(tmp_path / "b.fcs", first, ["Ir191", "Nd142", "Tb159"], ["DNA", "cCasp3", "pS6"])
@@ -182,6 +218,9 @@ def test_fcs_folders_must_hold_something(tmp_path):
         read_fcs(tmp_path)
     with pytest.raises(FileNotFoundError, match="no folder"):
         read_fcs(tmp_path / "absent")
+    (tmp_path / "broken.fcs").write_bytes(b"FCS3.1 but no more")
+    with pytest.raises(ValueError, match=r"broken\.fcs cannot be read as FCS"):
+        read_fcs(tmp_path)
 
 
 def test_npz_round_trip(rng, tmp_path):
@@ -201,6 +240,11 @@ def test_npz_never_unpickles(tmp_path):
     np.savez(tmp_path / "short.npz", points=np.eye(3), offsets=np.array([0, 2]))
     with pytest.raises(ValueError, match="do not rise from 0 to 3"):
         read_npz(tmp_path / "short.npz")
+    (tmp_path / "empty.npz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"empty\.npz"):
+        read_npz(tmp_path / "empty.npz")
+    with pytest.raises(ValueError, match=r"ends in \.npz"):
+        save_npz(Clouds.from_list([np.eye(2)]), tmp_path / "clouds")
     np.savez(tmp_path / "other.npz", values=np.eye(3))
     with pytest.raises(ValueError, match="no array 'points'"):
         read_npz(tmp_path / "other.npz")

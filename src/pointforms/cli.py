@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import torch
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import pointforms
@@ -32,6 +36,8 @@ def main(
     ] = False,
 ) -> None:
     """Neural point-forms: geometry of, and learning from, populations of points."""
+    # small tensors run best on one thread; work that can be shared is shared by jobs
+    torch.set_num_threads(1)
 
 
 @app.command()
@@ -41,9 +47,10 @@ def demo(
     """Estimate the Gram field of a noisy torus, print how close it is, and draw it."""
     from pointforms.demo import run_demo
 
-    found, picture = run_demo(out)
+    with _explained("demo"):
+        found, picture = run_demo(out)
     _print_pairs(found)
-    _console.print(f"\nPicture: [bold]{picture.resolve()}[/bold]", highlight=False, soft_wrap=True)
+    typer.echo(f"\nPicture: {picture.resolve()}")
 
 
 @app.command()
@@ -51,30 +58,27 @@ def inspect(
     table: Annotated[Path, typer.Argument(help="A .parquet, .csv or .tsv table, or an .npz.")],
     cloud: Annotated[str | None, typer.Option(help="The column of cloud ids (tables).")] = None,
     neighbors: Annotated[str, typer.Option(help='Neighbours of a point, or "auto".')] = "32",
-    most: Annotated[int, typer.Option(help="Show at most so many clouds.")] = 20,
+    most: Annotated[int, typer.Option(min=1, help="Show at most so many clouds.")] = 20,
 ) -> None:
     """Estimate the geometry of every cloud of a table: size, dimension, scale, spectrum."""
     from pointforms.geometry import gram_fields
     from pointforms.readers import read_npz, read_table
 
-    try:
+    with _explained("inspect"):
         if table.suffix.lower() == ".npz":
             clouds = read_npz(table)
         elif cloud is None:
             raise ValueError("say which column holds the cloud ids: --cloud NAME")
         else:
             clouds = read_table(table, cloud)
-        count: int | str = neighbors if neighbors == "auto" else int(neighbors)
-        fields = gram_fields(clouds, neighbors=count, progress=True)  # type: ignore[arg-type]
-    except (ValueError, TypeError, ImportError, FileNotFoundError) as error:
-        typer.echo(f"npf inspect: {error}", err=True)
-        raise typer.Exit(2) from None
+        count: Any = int(neighbors) if neighbors.isdecimal() else neighbors
+        fields = gram_fields(clouds, neighbors=count, progress=True, n_jobs=-1)
     view = Table(title=f"{clouds!r}", title_justify="left")
     for heading in ("cloud", "points", "neighbours", "dimension", "scale ρ", "off-tangent share"):
         view.add_column(heading, justify="left" if heading == "cloud" else "right")
     for name, field in list(zip(clouds.ids, fields, strict=True))[:most]:
         view.add_row(
-            name,
+            escape(name),
             str(len(field)),
             str(field.neighbors),
             str(field.dimension),
@@ -84,6 +88,16 @@ def inspect(
     _console.print(view)
     if len(fields) > most:
         _console.print(f"… and {len(fields) - most} more (--most)")
+
+
+@contextmanager
+def _explained(command: str) -> Iterator[None]:
+    """What a user did wrong as one line, not as a traceback."""
+    try:
+        yield
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        typer.echo(f"npf {command}: {error}", err=True)
+        raise typer.Exit(2) from None
 
 
 def _print_pairs(pairs: dict[str, str]) -> None:

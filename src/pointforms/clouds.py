@@ -13,10 +13,16 @@ from torch import Tensor
 CloudLike = Any  # (n, D): anything NumPy or torch can read as a table of numbers
 
 
-def as_cloud(points: CloudLike, name: str = "cloud", *, distinct: bool = True) -> Tensor:
+def as_cloud(
+    points: CloudLike,
+    name: str = "cloud",
+    *,
+    distinct: bool = True,
+    feature_names: Sequence[str] | None = None,
+) -> Tensor:
     """A cloud as a finite floating-point tensor (n, D) of at least two distinct points.
 
-    float32 stays float32, everything else becomes float64. Gradients are not carried.
+    float32 stays float32, everything else becomes float64. The tensor is a copy, without gradients.
 
     Parameters
     ----------
@@ -26,22 +32,17 @@ def as_cloud(points: CloudLike, name: str = "cloud", *, distinct: bool = True) -
         How errors call this cloud.
     distinct : bool
         Refuse clouds without two different points, which have no geometry.
+    feature_names : names of the columns, for errors
     """
-    tensor = _as_tensor(points, name)
+    tensor = as_tensor(points, name)
     if tensor.ndim != 2:
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}: expected (n, D)")
     n, D = tensor.shape
     if n == 0 or D == 0:
         missing = "points" if n == 0 else "features"
         raise ValueError(f"{name} has shape ({n}, {D}): it has no {missing}")
-    # one pass finds NaN and infinity: both survive a sum
-    if not bool(torch.isfinite(tensor.sum())) and not bool(torch.isfinite(tensor).all()):
-        bad = (~torch.isfinite(tensor)).nonzero()
-        i, j = bad[0].tolist()
-        raise ValueError(
-            f"{name} has {len(bad)} non-finite values, the first ({float(tensor[i, j])}) at "
-            f"point {i}, feature {j}"
-        )
+    if not bool(torch.isfinite(tensor.sum())):  # NaN and infinity survive a sum
+        _refuse_non_finite(tensor, name, feature_names)
     if distinct and n == 1:
         raise ValueError(f"{name} has 1 point: at least 2 are needed")
     if distinct and bool((tensor == tensor[0]).all()):
@@ -49,53 +50,91 @@ def as_cloud(points: CloudLike, name: str = "cloud", *, distinct: bool = True) -
     return tensor
 
 
-def as_clouds(clouds: Iterable[CloudLike] | Clouds, *, distinct: bool = True) -> list[Tensor]:
+def as_clouds(
+    clouds: Iterable[CloudLike] | Clouds,
+    *,
+    distinct: bool = True,
+    ids: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> list[Tensor]:
     """Every cloud checked as in :func:`as_cloud`, and all of one width, before any work starts."""
     if isinstance(clouds, str | bytes) or not isinstance(clouds, Iterable):
         raise TypeError(f"clouds is {_describe(clouds)}: expected a list of (n, D) arrays")
-    checked = [as_cloud(c, f"cloud {i}", distinct=distinct) for i, c in enumerate(clouds)]
+    if isinstance(clouds, Clouds):
+        ids, feature_names = clouds.ids, clouds.feature_names
+
+    def name(i: int) -> str:
+        named = ids is not None and i < len(ids) and ids[i] != str(i)
+        return f"cloud {i} ({ids[i]!r})" if named and ids is not None else f"cloud {i}"
+
+    checked = [
+        as_cloud(c, name(i), distinct=distinct, feature_names=feature_names)
+        for i, c in enumerate(clouds)
+    ]
     if not checked:
         raise ValueError("clouds is empty: expected at least one (n, D) array")
     first = checked[0]
     for i, cloud in enumerate(checked):
         if cloud.shape[1] != first.shape[1]:
             raise ValueError(
-                f"cloud {i} has {cloud.shape[1]} features, cloud 0 has {first.shape[1]}"
+                f"{name(i)} has {cloud.shape[1]} features, {name(0)} has {first.shape[1]}"
             )
         if cloud.device != first.device:
-            raise ValueError(f"cloud {i} is on {cloud.device}, cloud 0 on {first.device}")
+            raise ValueError(f"{name(i)} is on {cloud.device}, {name(0)} on {first.device}")
     return checked
 
 
-def _as_tensor(points: CloudLike, name: str) -> Tensor:
-    if isinstance(points, Tensor):
-        tensor = points.detach()
-        if tensor.is_complex():
+def as_tensor(values: Any, name: str, *, keep_gradient: bool = False) -> Tensor:
+    """Real numbers of any kind as a new float32 or float64 tensor, or an error that names them."""
+    if isinstance(values, Tensor):
+        if values.is_complex():
             raise TypeError(f"{name} is complex: expected real numbers")
-        if tensor.layout != torch.strided:
-            raise TypeError(f"{name} is a sparse tensor: pass {name}.to_dense()")
+        if values.layout != torch.strided:
+            raise TypeError(f"{name} is a sparse tensor: pass its to_dense()")
+        tensor = values if keep_gradient else values.detach().clone()
     else:
-        if hasattr(points, "toarray"):  # a SciPy matrix would become a 0-d object array
-            raise TypeError(f"{name} is a sparse matrix: pass {name}.toarray()")
-        try:
-            array = np.asarray(points)
-        except ValueError as error:
-            raise ValueError(
-                f"{name} is {_describe(points)} that is not a table ({error}): expected (n, D); "
-                "several clouds go to gram_fields"
-            ) from None
-        if array.dtype.kind not in "fiub":
-            numbers = _numbers_among_objects(array)
-            if numbers is None:
-                raise TypeError(f"{name} is {_describe(points)}: expected real numbers, (n, D)")
-            array = numbers
-        if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
-            array = array.astype(np.float64)
-        array = array.astype(array.dtype.newbyteorder("="), copy=False)
-        if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
-            array = array.copy()
-        tensor = torch.from_numpy(array)
+        tensor = torch.from_numpy(_as_array(values, name))
     return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.double()
+
+
+def _as_array(values: Any, name: str) -> np.ndarray:
+    """A writable, native float32 or float64 copy."""
+    if hasattr(values, "toarray"):  # a SciPy matrix would become a 0-d object array
+        raise TypeError(f"{name} is a sparse matrix: pass its toarray()")
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked values: fill or drop them first")
+    try:
+        array = np.asarray(values)
+    except (ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"{name} is {_describe(values)} that is not a table ({error}): expected (n, D); "
+            "several clouds go to gram_fields"
+        ) from None
+    if array.dtype.kind not in "fiub":
+        numbers = _numbers_among_objects(array)
+        if numbers is None:
+            raise TypeError(f"{name} is {_describe(values)}: expected real numbers, (n, D)")
+        array = numbers
+    single = array.dtype.kind == "f" and array.dtype.itemsize == 4
+    return np.array(array, dtype=np.float32 if single else np.float64, order="C")
+
+
+def _refuse_non_finite(tensor: Tensor, name: str, feature_names: Sequence[str] | None) -> None:
+    bad = (~torch.isfinite(tensor)).nonzero()
+    if len(bad):
+        i, j = bad[0].tolist()
+        named = feature_names is not None and j < len(feature_names)
+        feature = repr(feature_names[j]) if named and feature_names is not None else j
+        raise ValueError(
+            f"{name} has {len(bad)} non-finite values, the first ({float(tensor[i, j])}) at "
+            f"point {i}, feature {feature}"
+        )
+    largest = float(tensor.abs().max())
+    if largest > torch.finfo(tensor.dtype).max / 4:
+        raise ValueError(
+            f"{name} has values up to {largest:.3g}, at the end of the range of {tensor.dtype}: "
+            "differences would overflow"
+        )
 
 
 def _numbers_among_objects(array: np.ndarray) -> np.ndarray | None:
@@ -148,7 +187,9 @@ class Clouds(Sequence[Tensor]):
         feature_names: Sequence[object] | None = None,
     ) -> Clouds:
         """From arrays or tensors (n_i, D). One of them in float64 makes all float64."""
-        checked = as_clouds(clouds, distinct=False)
+        names = None if ids is None else [str(name) for name in ids]
+        features = None if feature_names is None else [str(name) for name in feature_names]
+        checked = as_clouds(clouds, distinct=False, ids=names, feature_names=features)
         sizes = torch.tensor([0] + [len(cloud) for cloud in checked])
         D = checked[0].shape[1]
         return cls(

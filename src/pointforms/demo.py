@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from pointforms.extras import need
 from pointforms.geometry import GramField, gram_field
 from pointforms.manifolds import Sample, relative_error, tangent_angle, torus
 
@@ -16,6 +17,8 @@ _ELEVATION, _AZIMUTH = 48.0, -60.0
 
 def run_demo(folder: Path) -> tuple[dict[str, str], Path]:
     """Estimate the field, draw it into `folder`, and return what was found and the picture."""
+    need("matplotlib", "plot")
+    folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(_SEED)
     sample = torus(_POINTS, rng).noisy(_NOISE, rng)
     field = gram_field(sample.points, neighbors="auto")
@@ -31,7 +34,6 @@ def run_demo(folder: Path) -> tuple[dict[str, str], Path]:
         "density": f"{float(field.density.median()):.4f} median   (true: {1 / sample.volume:.4f})",
         "area Σ 1/(n q)": f"{area:.1f}   (true: {sample.volume:.1f})",
     }
-    folder.mkdir(parents=True, exist_ok=True)
     picture = folder / "torus.png"
     draw(field, sample, picture)
     return found, picture

@@ -11,6 +11,7 @@ from itertools import combinations
 from math import comb
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -55,10 +56,10 @@ def _next_minors(A: Tensor, minors: Tensor, k: int) -> Tensor:
     shape = (*A.shape[:-2], comb(m, k), comb(n, k))
     if comb(m, k) == 0 or comb(n, k) == 0:
         return A.new_zeros(shape)
-    last_row, other_rows = (t.to(A.device) for t in _split(m, k, k - 1))
+    last_row, other_rows = _on(A, *_split(m, k, k - 1))
     total = A.new_zeros(shape)
     for b in range(k):
-        column, other_columns = (t.to(A.device) for t in _split(n, k, b))
+        column, other_columns = _on(A, *_split(n, k, b))
         entry = A[..., last_row, :][..., column]
         cofactor = minors[..., other_rows, :][..., other_columns]
         total = total + (-1) ** (k - 1 + b) * entry * cofactor
@@ -66,12 +67,17 @@ def _next_minors(A: Tensor, minors: Tensor, k: int) -> Tensor:
 
 
 @lru_cache(maxsize=256)
-def _split(D: int, k: int, place: int) -> tuple[Tensor, Tensor]:
+def _split(D: int, k: int, place: int) -> tuple[np.ndarray, np.ndarray]:
     """For every I of length k: its entry at `place`, and the rank of I without it."""
     rank = {I: r for r, I in enumerate(combinations(range(D), k - 1))}
     entry = [I[place] for I in combinations(range(D), k)]
     rest = [rank[I[:place] + I[place + 1 :]] for I in combinations(range(D), k)]
-    return torch.tensor(entry, dtype=torch.long), torch.tensor(rest, dtype=torch.long)
+    return np.array(entry, dtype=np.int64), np.array(rest, dtype=np.int64)
+
+
+def _on(like: Tensor, *tables: np.ndarray) -> tuple[Tensor, ...]:
+    """Tables as tensors. The cache holds NumPy: tensors made in inference mode would stay so."""
+    return tuple(torch.from_numpy(table).to(like.device) for table in tables)
 
 
 def pull(coefficients: Tensor, factor: Tensor, degree: int, route: Route = "auto") -> Tensor:
@@ -115,20 +121,21 @@ def _fill_slots(coefficients: Tensor, factor: Tensor, degree: int) -> Tensor:
     T = coefficients.unsqueeze(2)  # (n, l, C(r, 0), C(D, k))
     for j in range(degree):
         rest = comb(D, degree - j - 1)
-        source, sign = (t.to(T.device) for t in _unfolding(D, degree - j))
+        source, sign = _on(T, *_unfolding(D, degree - j))
+        (increasing,) = _on(T, _increasing(r, j))
         # T as a matrix from the rest J to the slot i, antisymmetric: zero where i is in J
         unfolded = T.index_select(-1, source).view(n, l, -1, rest, D) * sign.to(T.dtype)
         filled = (unfolded.view(n, -1, D) @ factor).view(n, l, comb(r, j), rest, r)
-        T = filled.movedim(-1, 3).flatten(2, 3).index_select(2, _increasing(r, j).to(T.device))
+        T = filled.movedim(-1, 3).flatten(2, 3).index_select(2, increasing)
     return T.squeeze(-1)
 
 
 @lru_cache(maxsize=64)
-def _unfolding(D: int, k: int) -> tuple[Tensor, Tensor]:
+def _unfolding(D: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     """For J of length k-1 and i: the rank of J ∪ {i}, flattened, and the sign of dx^i ∧ dx^J."""
     rank = {I: r for r, I in enumerate(combinations(range(D), k))}
-    source = torch.zeros(comb(D, k - 1), D, dtype=torch.long)
-    sign = torch.zeros(comb(D, k - 1), D, dtype=torch.int8)
+    source = np.zeros((comb(D, k - 1), D), dtype=np.int64)
+    sign = np.zeros((comb(D, k - 1), D), dtype=np.int8)
     for row, J in enumerate(combinations(range(D), k - 1)):
         for i in range(D):
             if i not in J:
@@ -139,8 +146,8 @@ def _unfolding(D: int, k: int) -> tuple[Tensor, Tensor]:
 
 
 @lru_cache(maxsize=64)
-def _increasing(r: int, j: int) -> Tensor:
+def _increasing(r: int, j: int) -> np.ndarray:
     """Places, among all (A, a) with A increasing of length j, of those with A < a too."""
     rank = {A: p for p, A in enumerate(combinations(range(r), j))}
     places = [rank[A[:-1]] * r + A[-1] for A in combinations(range(r), j + 1)]
-    return torch.tensor(places, dtype=torch.long)
+    return np.array(places, dtype=np.int64)

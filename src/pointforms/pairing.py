@@ -1,18 +1,21 @@
 """Pairings of differential forms on a cloud: pointwise, global, and the comparison matrix.
 
 A k-form is any callable that takes points (n, D) to coefficients (n, C(D, k)), evaluated point by
-point; a family of l forms returns (n, l, C(D, k)). Both may return NumPy arrays or tensors.
+point (large clouds in blocks of points); a family of l forms returns (n, l, C(D, k)). Both may
+return NumPy arrays or tensors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import comb
+from numbers import Integral
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from pointforms.clouds import as_tensor
 from pointforms.exterior import COMPOUND_MAX, pull
 from pointforms.geometry.field import GramField, Measure
 
@@ -21,8 +24,8 @@ Form = Callable[[Tensor], Any]
 # Numbers in the largest temporary while forms are pulled through the factor: 1 MB in float64.
 # Larger ones are no faster.
 _WORKING_SET = 1 << 17
-# Coefficients of one form up to which all points are evaluated in one call.
-_ONE_CALL = 1 << 16
+# Coefficients of one form that are asked for in the first call.
+_ONE_CALL = 1 << 14
 
 
 def inner(omega: Form, eta: Form, field: GramField, degree: int = 1) -> Tensor:
@@ -51,9 +54,10 @@ def comparison_matrix(
     C does not depend on the order of the points.
     """
     _check_form(forms)
-    mu = field.measure(measure).sqrt()
     total: Tensor | None = None
+    mu: Tensor | None = None
     for rows, F in _pulled(lambda p: (forms(p),), field, degree):
+        mu = field.measure(measure).sqrt() if mu is None else mu
         weighted = (F * mu[rows, None, None]).transpose(0, 1).flatten(1)
         product = weighted @ weighted.T
         total = product if total is None else total + product
@@ -82,11 +86,14 @@ def _pulled(
     forms: Callable[[Tensor], tuple[Any, ...]], field: GramField, degree: int
 ) -> Iterator[tuple[slice, Tensor]]:
     """Vᵀω of all the forms, in blocks of points that keep temporaries small: (rows, l, C(r, k))."""
-    if isinstance(degree, bool) or not isinstance(degree, int) or degree < 0:
+    if not isinstance(field, GramField):
+        raise TypeError(f"field is a {type(field).__name__}: expected a GramField, of gram_field")
+    if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 0:
         raise ValueError(f"degree={degree!r}: expected a whole number, at least 0")
+    degree = int(degree)
     n, D, r = field.factor.shape
-    # how many forms there are shows when they are first evaluated: at one point if they are wide
-    size = n if n * comb(D, degree) <= _ONE_CALL else 1
+    # how many forms there are shows when they are first evaluated
+    size = max(1, _ONE_CALL // max(1, comb(D, degree)))
     start = 0
     while start < n:
         rows = slice(start, min(start + size, n))
@@ -105,7 +112,7 @@ def _coefficients(values: Any, field: GramField, rows: slice, degree: int) -> Te
     """What a form returned for some rows, as (rows, l, C(D, k))."""
     n, D, _ = field.factor.shape
     C, m = comb(D, degree), rows.stop - rows.start
-    F = torch.as_tensor(values, dtype=field.factor.dtype, device=field.factor.device)
+    F = as_tensor(values, "what a form returned", keep_gradient=True).to(field.factor)
     if len(F.shape) and F.shape[0] == n != m:  # values at all points, whatever was asked
         F = F[rows]
     if F.shape == (m,) and degree == 0:

@@ -12,6 +12,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pointforms.clouds import Clouds
+from pointforms.extras import need
 
 if TYPE_CHECKING:
     import anndata
@@ -32,8 +33,13 @@ def read_table(table: PathLike | Any, cloud: str, features: Sequence[str] | None
     features : list of str, or None
         The columns of coordinates; None takes every numeric column but the id.
     """
-    pa = _need("pyarrow", "table")
-    rows = _arrow_table(table)
+    pa = need("pyarrow", "table")
+    if isinstance(features, str):
+        raise TypeError(f"features={features!r}: expected a list of column names")
+    rows = _arrow_table(table, cloud)
+    repeated = {name for name in rows.column_names if rows.column_names.count(name) > 1}
+    if repeated:
+        raise ValueError(f"the table has several columns {min(repeated)!r}")
     if cloud not in rows.column_names:
         raise ValueError(f"no column {cloud!r}: the table has {_few(rows.column_names)}")
     numeric = [f.name for f in rows.schema if _is_number(f.type) and f.name != cloud]
@@ -44,7 +50,8 @@ def read_table(table: PathLike | Any, cloud: str, features: Sequence[str] | None
         if not _is_number(rows.schema.field(name).type):
             raise TypeError(f"column {name!r} holds {rows.schema.field(name).type}: not numbers")
     if not chosen:
-        raise ValueError(f"the table has no numeric column beside {cloud!r}")
+        beside = "features is empty" if features is not None else "the table has no numeric column"
+        raise ValueError(f"{beside}: expected columns of coordinates beside {cloud!r}")
     if rows.num_rows == 0:
         raise ValueError("the table has no rows")
     ids = rows.column(cloud).combine_chunks()
@@ -75,9 +82,15 @@ def read_anndata(
     layer : str or None
         Coordinates from `data.layers[layer]` instead of X.
     """
-    anndata = _need("anndata", "sc")
+    anndata = need("anndata", "sc")
     if isinstance(data, str | os.PathLike):
-        data = anndata.read_h5ad(_existing(data))
+        path = _existing(data)
+        try:
+            data = anndata.read_h5ad(path)
+        except (OSError, KeyError, ValueError) as error:
+            raise ValueError(f"{str(path)!r} cannot be read as .h5ad: {error}") from None
+    if data.isbacked:
+        data = data.to_memory()
     if use_rep is not None and layer is not None:
         raise ValueError(f"use_rep={use_rep!r} and layer={layer!r}: give one of them")
     if cloud not in data.obs:
@@ -113,7 +126,7 @@ def read_fcs(folder: PathLike, channels: Sequence[str] | None = None) -> Clouds:
         Channels by their long name (PnS) or short name (PnN); None takes all, which every file
         must then have.
     """
-    flowio = _need("flowio", "fcs")
+    flowio = need("flowio", "fcs")
     path = Path(folder)
     if not path.is_dir():
         raise FileNotFoundError(f"no folder {str(folder)!r}")
@@ -123,7 +136,10 @@ def read_fcs(folder: PathLike, channels: Sequence[str] | None = None) -> Clouds:
     clouds = []
     names: list[str] | None = None if channels is None else list(channels)
     for file in files:
-        flow = flowio.FlowData(str(file))
+        try:
+            flow = flowio.FlowData(str(file))
+        except Exception as error:  # the parser raises whatever its first bad byte leads to
+            raise ValueError(f"{file.name} cannot be read as FCS: {error}") from None
         labels = [
             long or short for long, short in zip(flow.pns_labels, flow.pnn_labels, strict=True)
         ]
@@ -141,7 +157,9 @@ def read_fcs(folder: PathLike, channels: Sequence[str] | None = None) -> Clouds:
 
 
 def save_npz(clouds: Clouds, path: PathLike) -> None:
-    """Write clouds to a NumPy archive that :func:`read_npz` reads."""
+    """Write clouds to a NumPy archive, .npz, that :func:`read_npz` reads."""
+    if Path(path).suffix != ".npz":
+        raise ValueError(f"path {str(path)!r}: expected a name that ends in .npz")
     np.savez_compressed(
         path,
         points=clouds.points.cpu().numpy(),
@@ -156,12 +174,12 @@ def read_npz(path: PathLike) -> Clouds:
     try:
         with np.load(_existing(path), allow_pickle=False) as archive:
             content = {name: archive[name] for name in archive.files}
-    except (BadZipFile, ValueError) as error:
+    except (BadZipFile, EOFError, TypeError, ValueError) as error:
         raise ValueError(f"{str(path)!r} is not an archive of plain arrays: {error}") from None
     for name in ("points", "offsets"):
         if name not in content:
             raise ValueError(f"{str(path)!r} has no array {name!r}: it has {_few(list(content))}")
-    points, offsets = content["points"], content["offsets"]
+    points, offsets = np.atleast_1d(content["points"]), content["offsets"]
     ends = offsets.tolist() if offsets.ndim == 1 and offsets.dtype.kind in "iu" else []
     if len(ends) < 2 or ends[0] != 0 or ends[-1] != len(points) or sorted(set(ends)) != ends:
         raise ValueError(f"offsets of {str(path)!r} do not rise from 0 to {len(points)} points")
@@ -172,11 +190,13 @@ def read_npz(path: PathLike) -> Clouds:
     )
 
 
-def _arrow_table(table: PathLike | Any) -> pyarrow.Table:
+def _arrow_table(table: PathLike | Any, cloud: str) -> pyarrow.Table:
     import pyarrow as pa
 
     if isinstance(table, pa.Table):
         return table
+    if type(table).__module__.startswith("pandas."):
+        return pa.Table.from_pandas(table, preserve_index=False)
     if not isinstance(table, str | os.PathLike):
         if hasattr(table, "__arrow_c_stream__"):
             return pa.table(table)
@@ -189,11 +209,17 @@ def _arrow_table(table: PathLike | Any) -> pyarrow.Table:
         if kind == ".parquet":
             import pyarrow.parquet as parquet
 
-            return parquet.read_table(path)
+            rows = parquet.read_table(path)
+            # pandas stores its index as columns: they are not features
+            stored = (rows.schema.pandas_metadata or {}).get("index_columns", [])
+            index = [c for c in stored if isinstance(c, str) and c != cloud]
+            return rows.drop_columns([c for c in index if c in rows.column_names])
         import pyarrow.csv as csv
 
         parse = csv.ParseOptions(delimiter="," if kind == ".csv" else "\t")
-        return csv.read_csv(path, parse_options=parse)
+        # ids as they are written: 01 is not 1
+        convert = csv.ConvertOptions(column_types={cloud: pa.string()})
+        return csv.read_csv(path, parse_options=parse, convert_options=convert)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{str(table)!r} cannot be read as {kind[1:]}: {error}") from None
 
@@ -209,7 +235,7 @@ def _numbers(column: pyarrow.ChunkedArray) -> np.ndarray:
     import pyarrow as pa
 
     kind = column.type if column.type in (pa.float32(), pa.float64()) else pa.float64()
-    values: np.ndarray = column.cast(kind).to_numpy()
+    values: np.ndarray = column.cast(kind, safe=False).to_numpy()
     return values
 
 
@@ -235,10 +261,3 @@ def _existing(path: PathLike) -> Path:
 def _few(names: Sequence[str], most: int = 8) -> str:
     shown = ", ".join(repr(str(name)) for name in names[:most])
     return f"{shown}, … ({len(names)} in all)" if len(names) > most else (shown or "none")
-
-
-def _need(module: str, extra: str) -> Any:
-    try:
-        return __import__(module)
-    except ImportError:
-        raise ImportError(f'this needs {module}: pip install "pointforms[{extra}]"') from None

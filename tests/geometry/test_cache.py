@@ -130,8 +130,16 @@ def test_leftovers_of_killed_processes_are_removed(clouds, tmp_path):
 
 def test_a_file_in_the_way_is_named(clouds, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="it is a file, expected a folder"):
+    with pytest.raises(ValueError, match="a file is in the way"):
         pf.gram_fields(clouds, cache=tmp_path / "file")
+    with pytest.raises(ValueError, match="a file is in the way"):
+        pf.gram_fields(clouds, cache=tmp_path / "file" / "below")
+
+
+def test_numpy_settings_have_the_same_key(clouds, computed, tmp_path):
+    pf.gram_fields(clouds, cache=tmp_path, neighbors=12, bandwidth=1)
+    pf.gram_fields(clouds, cache=tmp_path, neighbors=np.int64(12), bandwidth=np.float64(1.0))
+    assert sum(computed) == 4
 
 
 _WORKER = """

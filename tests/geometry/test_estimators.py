@@ -120,6 +120,16 @@ class TestDimension:
         slope = estimate_dimension(sample.points, method="slope")
         assert slope == pytest.approx(sample.dimension, rel=0.13)
 
+    def test_slope_does_not_depend_on_the_unit(self, rng):
+        X = circle(600, rng).points
+        slopes = [estimate_dimension(s * X, method="slope") for s in (1.0, 1e-8, 1e8)]
+        assert slopes == pytest.approx([slopes[0]] * 3, rel=1e-6)
+
+    @pytest.mark.parametrize("neighbors", [1, 0, -1, "auto"])
+    def test_bad_neighbors(self, neighbors, rng):
+        with pytest.raises(ValueError, match="neighbors="):
+            estimate_dimension(rng.normal(size=(20, 2)), neighbors=neighbors)
+
     def test_unknown_method(self, rng):
         with pytest.raises(ValueError, match="method='box'"):
             estimate_dimension(rng.normal(size=(20, 2)), method="box")

@@ -168,6 +168,27 @@ def test_automatic_neighbors_of_small_clouds(n, rng):
     assert pf.gram_field(rng.normal(size=(n, 1)), neighbors="auto").neighbors == min(n, 32)
 
 
+def test_automatic_neighbors_exceed_the_dimension(rng):
+    field = pf.gram_field(rng.normal(size=(500, 80)), neighbors="auto", dimension=70)
+    assert field.neighbors >= 140
+
+
+def test_a_field_does_not_carry_its_batch(rng):
+    import pickle
+
+    fields = pf.gram_fields([rng.normal(size=(20, 10)) for _ in range(50)])
+    alone = pf.gram_field(fields[0].points)
+    assert len(pickle.dumps(fields[0])) < 1.2 * len(pickle.dumps(alone))
+    assert fields[0].settings == alone.settings
+
+
+def test_choices_may_come_from_arrays(rng):
+    X = rng.normal(size=(50, 3))
+    field = pf.gram_field(X, spectrum=np.str_("projector"), truncation=np.bool_(True))
+    assert field.settings == pf.gram_field(X, spectrum="projector").settings
+    assert len(pf.gram_fields([X], n_jobs=np.int64(2))) == 1
+
+
 def test_automatic_bandwidth_is_scale_free_and_sensible(rng):
     sample = circle(600, rng)
     X = sample.points

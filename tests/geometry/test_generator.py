@@ -111,6 +111,14 @@ def test_alpha_sets_the_drift(alpha, rng):
     assert float(found[1]) == pytest.approx(2 - 2 * alpha - 0.5 - 1.0, abs=0.2)
 
 
+def test_one_set_of_options_serves_all(rng):
+    X = rng.normal(size=(40, 3))
+    gamma = pf.carre_du_champ(X[:, 0], X[:, 1], X, **pf.PAPER_SETTINGS)
+    G = pf.gram_field(X, **pf.PAPER_SETTINGS).matrix()
+    torch.testing.assert_close(gamma, G[:, 0, 1])
+    assert pf.laplacian(X, **pf.PAPER_SETTINGS).shape == (40, 40)
+
+
 def test_functions_are_checked(rng):
     X = rng.normal(size=(30, 2))
     with pytest.raises(ValueError, match=r"h has shape \(29,\): expected \(30,\)"):

@@ -265,6 +265,48 @@ class TestHardClouds:
         difference = (mixed.matrix()[2:500] - clean.matrix()[2:]).abs().amax((1, 2))
         assert float(difference.median()) < 0.05
 
+    def test_copies_have_no_say_in_the_dimension(self, rng):
+        X = np.concatenate([rng.normal(size=(60, 6)), np.zeros((160, 6))])
+        assert self.check(X).dimension == pf.gram_field(X[:60]).dimension
+
+    @pytest.mark.parametrize("d", [90, 200, 400])
+    def test_very_many_dimensions(self, d, rng):
+        field = pf.gram_field(rng.normal(size=(600, d)), dimension=d)
+        assert torch.isfinite(field.factor).all()
+        assert torch.isfinite(field.log_density).all()
+
+    @pytest.mark.parametrize("single", [False, True])
+    @pytest.mark.parametrize("D", [15, 25])
+    def test_laplacian_exponent_in_many_dimensions(self, D, single, rng):
+        X = torch.from_numpy(rng.normal(size=(500, D)))
+        X = X.float() if single else X
+        options = {"dimension": D, "alpha": 0.5 - D / 4}
+        assert torch.isfinite(pf.gram_field(X, **options).factor).all()
+        for symmetric in (False, True):
+            L = pf.laplacian(X, symmetric=symmetric, **options)
+            assert torch.isfinite(L.values()).all()
+
+    def test_two_scales_in_one_small_cloud(self, rng):
+        """A tight group keeps its own density on a complete graph."""
+        X = np.concatenate([1e-3 * rng.normal(size=(12, 2)), 3 + rng.normal(size=(18, 2))])
+        density = self.check(X, dimension=2).density
+        assert float(density[:12].median() / density[12:].median()) > 1e4
+
+    @pytest.mark.parametrize(("single", "ratio"), [(False, 1e8), (True, 1e4)])
+    def test_features_of_very_different_scales(self, single, ratio, rng):
+        X = rng.normal(size=(300, 2)) * [ratio, 1.0]
+        X = X.astype(np.float32) if single else X
+        exact = reference.gram_field(X.astype(np.float64), k=32, d=1, k0=8)["G"]
+        G = pf.gram_field(X, dimension=1).matrix().double().numpy()
+        np.testing.assert_allclose(G[:, 1, 1], exact[:, 1, 1], rtol=1e-2 if single else 1e-6)
+
+    def test_large_numbers_in_single_precision(self, rng):
+        X = sphere(200, rng).points
+        large = pf.gram_field((1e37 * X).float())
+        torch.testing.assert_close(
+            large.matrix().double(), pf.gram_field(X).matrix(), rtol=0, atol=2e-3
+        )
+
     def test_outlier(self, rng):
         X = np.concatenate([circle(300, rng).points.numpy(), [[1e6, 0.0]]])
         field = self.check(X)
@@ -288,6 +330,14 @@ def test_measures(rng):
     assert float(volume.sum()) == pytest.approx(4 * np.pi, rel=0.1)
     with pytest.raises(ValueError, match="measure='area'"):
         field.measure("area")
+
+
+def test_what_rank_discards_counts_as_off_tangent(rng):
+    X = rng.normal(size=(200, 5))
+    full, cut = pf.gram_field(X, dimension=2), pf.gram_field(X, dimension=2, rank=2)
+    assert cut.off_tangent_share() == pytest.approx(full.off_tangent_share(), abs=1e-9)
+    few = pf.gram_field(rng.normal(size=(3, 10)), dimension=5, spectrum="projector")
+    assert float(few.discarded_trace.max()) == 0.0
 
 
 def test_a_field_can_be_moved(rng):

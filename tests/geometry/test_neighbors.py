@@ -50,6 +50,14 @@ def test_small_distances_keep_their_digits():
     torch.testing.assert_close(lists.sq, 1e-10 * exact(base, 8), rtol=1e-6, atol=0)
 
 
+def test_brute_force_is_exact_in_single_precision_too():
+    """Tight groups far apart: products in single precision could not rank their members."""
+    points = 1e-4 * torch.randn(1, 1100, 20, generator=torch.Generator().manual_seed(0))
+    points[:, ::2, 0] += 1.0
+    lists = neighbor_lists(points, 10, "brute")
+    torch.testing.assert_close(lists.sq, exact(points, 10), rtol=1e-4, atol=0)
+
+
 @pytest.mark.parametrize("search", ["tree", "brute", "approximate"])
 def test_points_lead_their_lists_even_among_copies(search):
     points = torch.zeros(1, 40, 3, dtype=torch.float64)
@@ -88,6 +96,15 @@ def test_representatives_do_not_depend_on_order():
     again = points[0, order][representatives(points[:, order], 10)[0]]
     assert torch.equal(chosen, again)
     assert representatives(points, 500).shape == (1, 100)
+
+
+def test_representatives_of_a_grid_do_not_depend_on_order():
+    axis = torch.arange(-10.0, 11.0, dtype=torch.float64) / 16
+    grid = torch.cartesian_prod(axis, axis).unsqueeze(0)  # many points share a radius
+    shuffled = grid[:, torch.randperm(441)]
+    assert torch.equal(
+        grid[0, representatives(grid, 40)[0]], shuffled[0, representatives(shuffled, 40)[0]]
+    )
 
 
 def test_approximate_search_says_what_it_needs(monkeypatch):

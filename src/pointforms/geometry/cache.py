@@ -12,7 +12,7 @@ import json
 import os
 import time
 import uuid
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,10 @@ class FieldCache:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except FileExistsError:
-            raise ValueError(f"cache={str(folder)!r}: it is a file, expected a folder") from None
+        except (FileExistsError, NotADirectoryError):
+            raise ValueError(
+                f"cache={str(folder)!r}: a file is in the way of that folder"
+            ) from None
         for partial in folder.glob("*/.partial-*"):
             _remove_if_abandoned(partial)
 
@@ -85,8 +87,7 @@ class FieldCache:
 
     def _path(self, cloud: Tensor, settings: GramSettings) -> Path:
         described = {"format": _FORMAT, "dtype": str(cloud.dtype), "shape": list(cloud.shape)}
-        for option in fields(settings):
-            described[option.name] = getattr(settings, option.name)
+        described |= asdict(settings)
         key = hashlib.blake2b(json.dumps(described, sort_keys=True).encode(), digest_size=20)
         key.update(cloud.detach().cpu().contiguous().numpy().tobytes())
         name = key.hexdigest()

@@ -10,14 +10,14 @@ from torch import Tensor
 from pointforms.geometry.neighbors import NeighborLists
 from pointforms.geometry.truncation import log_kept_mass
 
-# A point with k₀ copies of itself has r₀ = 0. Its scale is at least this share of the cloud's
-# typical one, and where all points repeat, of the cloud's extent, which is its unit of length.
-_SCALE_FLOOR = 0.1
+# A point with k₀ copies of itself has no scale: below the first share of the cloud's typical one
+# it gets the second. Where all points repeat, the cloud's extent, its unit of length, is typical.
+_NO_SCALE, _SCALE_OF_COPIES = 1e-6, 0.1
 _EXTENT_FLOOR = 1e-8
 
 
 def local_scale(nearest_sq: Tensor) -> Tensor:
-    """r₀_i = sqrt(mean_{j=2..k₀} |p_i - p_I(i,j)|²), floored where points repeat.
+    """r₀_i = sqrt(mean_{j=2..k₀} |p_i - p_I(i,j)|²), and more where points repeat.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ def local_scale(nearest_sq: Tensor) -> Tensor:
     # the median, whatever the outliers; the mean where half the points are copies
     typical = r0.median(-1, keepdim=True).values
     typical = torch.where(typical > 0, typical, r0.mean(-1, keepdim=True))
-    return torch.maximum(r0, (_SCALE_FLOOR * typical).clamp_min_(_EXTENT_FLOOR))
+    typical = typical.clamp_min(_EXTENT_FLOOR)
+    return torch.where(r0 > _NO_SCALE * typical, r0, _SCALE_OF_COPIES * typical)
 
 
 def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from pointforms.clouds import CloudLike, as_cloud
 from pointforms.geometry.bandwidth import steepest, wide_exponents
 from pointforms.geometry.density import local_scale
-from pointforms.geometry.neighbors import NeighborLists, neighbor_lists, representatives
+from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists, representatives
+from pointforms.geometry.settings import check_int
+from pointforms.geometry.units import own_units
 
 # A direction counts when its variance is more than this share of what it would be without noise or
 # curvature, and of the largest: Fukunaga and Olsen's 5 %, and more where the sample can tell more.
@@ -50,33 +53,42 @@ def local_pca_dimension(points: Tensor, lists: NeighborLists) -> Tensor:
     if lists.complete:  # every list is the whole cloud: one spectrum says it all
         neighborhoods = points.unsqueeze(1)
     else:
-        count = _COVER * n // lists.sq.shape[-1]
-        rows = representatives(points, min(max(count, _MIN_POINTS), _MAX_POINTS))
+        k = lists.sq.shape[-1]
+        most = min(_MAX_POINTS, 4 * BLOCK // (k * points.shape[-1]))
+        rows = representatives(points, max(_MIN_POINTS, min(_COVER * n // k, most)))
         assert lists.index is not None
         chosen = lists.index.gather(1, rows.unsqueeze(-1).expand(-1, -1, lists.index.shape[-1]))
         neighborhoods = points.flatten(0, 1)[chosen]
-    spectrum = _relative_spectrum(neighborhoods).mean(1).flip(-1)
-    thresholds = _thresholds(spectrum.shape[-1], neighborhoods.shape[-2]).to(points.device)
+    spectrum = _mean_relative_spectrum(neighborhoods)
+    thresholds = torch.from_numpy(_thresholds(spectrum.shape[-1], neighborhoods.shape[-2]))
+    thresholds = thresholds.to(spectrum)
     counts = (spectrum > thresholds).to(points.dtype).cumprod(-1)
     return counts.sum(-1, keepdim=True).clamp_min_(1)
 
 
 @lru_cache(maxsize=1024)
-def _thresholds(count: int, k: int) -> Tensor:
+def _thresholds(count: int, k: int) -> np.ndarray:
     """The share of the largest variance from which direction j = 1 .. count of k points counts."""
-    root = (torch.arange(1, count + 1) / k).sqrt()
-    return (_SHARE * ((1 - root) / (1 + root)).square()).clamp_min(_SHARE_OF_LARGEST)
+    root = np.sqrt(np.arange(1, count + 1) / k)
+    shares: np.ndarray = np.maximum(_SHARE * ((1 - root) / (1 + root)) ** 2, _SHARE_OF_LARGEST)
+    return shares
 
 
-def _relative_spectrum(neighborhoods: Tensor) -> Tensor:
-    """Covariance eigenvalues over the largest, ascending: (B, m, k, D) -> (B, m, min(k, D))."""
+def _mean_relative_spectrum(neighborhoods: Tensor) -> Tensor:
+    """Covariance eigenvalues over the largest, descending: (B, m, k, D) -> (B, min(k, D)).
+
+    The mean over the neighbourhoods of a cloud; those of mere copies have no spectrum and no say.
+    """
     centered = neighborhoods - neighborhoods.mean(-2, keepdim=True)
     k, D = centered.shape[-2:]
     small = centered @ centered.mT if k < D else centered.mT @ centered
     values = torch.linalg.eigvalsh(small)
     largest = values[..., -1:]
-    # a neighbourhood of copies has no spectrum and no say
-    return torch.where(largest > 0, values / largest, 0.0)
+    # copies leave what rounding leaves, of clouds whose extent is about one
+    real = largest > k * (64 * torch.finfo(values.dtype).eps) ** 2
+    relative: Tensor = torch.where(real, values / largest, 0.0).sum(1)
+    mean: Tensor = relative / real.sum(1).clamp_min(1)
+    return mean.flip(-1)
 
 
 def slope_dimension(points: Tensor) -> Tensor:
@@ -95,8 +107,8 @@ def estimate_dimension(
     number, the estimate that :func:`pointforms.gram_field` uses. "slope" is twice the steepest
     growth of the kernel sum (Berry and Harlim), any number; it looks at 256 neighbours.
     """
-    cloud = as_cloud(points).unsqueeze(0)
-    x = cloud - cloud.mean(1, keepdim=True)
+    check_int("neighbors", neighbors, at_least=2)
+    x = own_units(as_cloud(points).unsqueeze(0))[0]
     if method == "local-pca":
         return float(local_pca_dimension(x, neighbor_lists(x, min(neighbors, x.shape[1]))))
     if method == "slope":

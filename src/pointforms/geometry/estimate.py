@@ -13,6 +13,7 @@ from pointforms.geometry.dimension import local_pca_dimension
 from pointforms.geometry.kernel import Kernel, diffusion_kernel, exponents, log_bandwidth
 from pointforms.geometry.neighbors import NeighborLists, neighbor_lists
 from pointforms.geometry.settings import GramSettings
+from pointforms.geometry.units import own_units
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,3 @@ def estimate_geometry(points: Tensor, settings: GramSettings) -> Geometry:
         epsilon = torch.full_like(log_unit, float(settings.bandwidth))
     kernel = diffusion_kernel(lists, u, log_rho, epsilon, d, settings)
     return Geometry(x, unit, lists, d, log_q - d * log_unit, kernel)
-
-
-def own_units(points: Tensor) -> tuple[Tensor, Tensor]:
-    """Centre each cloud and divide it by a power of two near its extent: x, unit (B, 1, 1).
-
-    Squares then neither overflow nor vanish, and dividing by a power of two rounds nothing.
-    """
-    x = points - points.mean(1, keepdim=True)
-    extent = x.abs().amax((1, 2), keepdim=True)
-    unit = torch.exp2(extent.log2().floor())
-    return x / unit, unit

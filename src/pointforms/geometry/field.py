@@ -96,16 +96,19 @@ class GramField:
         )
 
     def tangents(self, count: int | None = None) -> Tensor:
-        """Orthonormal leading directions of G, `count` (by default d) a point: (n, D, count)."""
+        """Orthonormal leading directions of G, `count` (by default d) a point: (n, D, count).
+
+        No more than the r that the factor has.
+        """
         U: Tensor = torch.linalg.svd(self.factor, full_matrices=False).U
         return U[..., : self.dimension if count is None else count]
 
     def off_tangent_share(self) -> float:
         """The mean share of the trace of G outside its top-d eigenspace: noise and curvature."""
         squared = torch.linalg.svdvals(self.factor).square()
-        total = squared.sum(-1)
-        share = squared[:, self.dimension :].sum(-1) / torch.where(total > 0, total, 1.0)
-        return float(share.mean())
+        total = squared.sum(-1) + self.discarded_trace
+        outside = squared[:, self.dimension :].sum(-1) + self.discarded_trace
+        return float((outside / torch.where(total > 0, total, 1.0)).mean())
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None

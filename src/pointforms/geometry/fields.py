@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -113,13 +114,11 @@ def gram_field(
     ----------
     Berry and Harlim, Variable bandwidth diffusion kernels, ACHA 40 (2016).
     """
-    settings = GramSettings(
-        neighbors, dimension, bandwidth, bandwidth_policy, bandwidth_units, alpha, beta,
-        density_neighbors, center, calibrate, truncation, spectrum, rank, search,
-    )  # fmt: skip
+    settings = GramSettings.among(locals())
     cloud = as_cloud(points)
     settings.check_width(cloud.shape[1])
-    return _fields_of_batch(cloud.unsqueeze(0), resolve_neighbors(cloud, settings))[0]
+    field = _fields_of_batch(cloud.unsqueeze(0), resolve_neighbors(cloud, settings))[0]
+    return replace(field, settings=settings)
 
 
 def gram_fields(
@@ -158,10 +157,7 @@ def gram_fields(
     cache : path or None
         A folder that keeps the fields, keyed by content and settings.
     """
-    settings = GramSettings(
-        neighbors, dimension, bandwidth, bandwidth_policy, bandwidth_units, alpha, beta,
-        density_neighbors, center, calibrate, truncation, spectrum, rank, search,
-    )  # fmt: skip
+    settings = GramSettings.among(locals())
     workers = _check_jobs(n_jobs)
     checked = as_clouds(clouds)
     settings.check_width(checked[0].shape[1])
@@ -169,27 +165,39 @@ def gram_fields(
 
     found: list[GramField | None] = [None] * len(checked)
     if store is not None:
-        found = [store.load(cloud, settings) for cloud in checked]
+        with track(len(checked), "Reading the cache", progress) as advance:
+            for i, cloud in enumerate(checked):
+                found[i] = store.load(cloud, settings)
+                advance(1)
     missing = [i for i, field in enumerate(found) if field is None]
+    resolved = [settings] * len(missing)
+    if settings.neighbors == "auto":
+        with track(len(missing), "Neighbour counts", progress) as advance:
+            for j, one in enumerate(
+                _run(lambda i: resolve_neighbors(checked[i], settings), missing, workers)
+            ):
+                resolved[j] = one
+                advance(1)
 
     def compute(batch: _Batch) -> _Batch:
-        rows, resolved = batch
-        fields = _fields_of_batch(torch.stack([checked[i] for i in rows]), resolved)
+        rows, options = batch
+        fields = _fields_of_batch(torch.stack([checked[i] for i in rows]), options)
         for i, field in zip(rows, fields, strict=True):
-            found[i] = field = replace(field, points=checked[i], settings=settings)
+            found[i] = field = replace(field, settings=settings)
             if store is not None:
                 store.save(checked[i], settings, field)
         return batch
 
-    batches = _batches([(i, checked[i]) for i in missing], settings)
-    with track(len(checked), "Gram fields", progress) as advance:
-        advance(len(checked) - len(missing))
+    batches = _batches(checked, missing, resolved)
+    with track(len(missing), "Gram fields", progress) as advance:
         for rows, _ in _run(compute, batches, workers):
             advance(len(rows))
     return [field for field in found if field is not None]
 
 
 _Batch = tuple[list[int], GramSettings]
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 def resolve_neighbors(cloud: Tensor, settings: GramSettings) -> GramSettings:
@@ -199,32 +207,35 @@ def resolve_neighbors(cloud: Tensor, settings: GramSettings) -> GramSettings:
     return replace(settings, neighbors=choose_neighbors(cloud, settings.dimension))
 
 
-def _batches(clouds: list[tuple[int, Tensor]], settings: GramSettings) -> list[_Batch]:
+def _batches(clouds: list[Tensor], rows: list[int], options: list[GramSettings]) -> list[_Batch]:
     """Clouds of one size, precision and neighbour count together, as many as fit the cache."""
     groups: dict[tuple[int, torch.dtype, GramSettings], list[int]] = defaultdict(list)
-    for i, cloud in clouds:
-        groups[len(cloud), cloud.dtype, resolve_neighbors(cloud, settings)].append(i)
+    for i, settings in zip(rows, options, strict=True):
+        groups[len(clouds[i]), clouds[i].dtype, settings].append(i)
     batches = []
-    for (n, _, resolved), members in groups.items():
-        count = max(1, BLOCK // (n * resolved.list_length(n)))
-        batches += [(members[s : s + count], resolved) for s in range(0, len(members), count)]
+    for (n, _, settings), members in groups.items():
+        count = max(1, BLOCK // (n * settings.list_length(n)))
+        batches += [(members[s : s + count], settings) for s in range(0, len(members), count)]
     return batches
 
 
-def _run(compute, batches: list[_Batch], workers: int) -> Iterator[_Batch]:  # type: ignore[no-untyped-def]
-    if workers == 1 or len(batches) < 2:
-        yield from map(compute, batches)
+def _run(
+    compute: Callable[[_Item], _Result], items: list[_Item], workers: int
+) -> Iterator[_Result]:
+    if workers == 1 or len(items) < 2:
+        yield from map(compute, items)
         return
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(compute, batches)
+        yield from pool.map(compute, items)
 
 
 def _check_jobs(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0 or n_jobs < -1:
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if not whole or n_jobs == 0 or n_jobs < -1:
         raise ValueError(f"n_jobs={n_jobs!r}: expected None, -1 or a positive whole number")
-    return (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
+    return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
 
 
 def _fields_of_batch(points: Tensor, settings: GramSettings) -> list[GramField]:
@@ -236,16 +247,17 @@ def _fields_of_batch(points: Tensor, settings: GramSettings) -> list[GramField]:
     for b, d in enumerate(map(int, geometry.dimension.flatten().tolist())):
         # a batch is as wide as its largest d; a projector has exactly its own cloud's
         width = min(d, V.shape[-1]) if settings.spectrum == "projector" else V.shape[-1]
+        # copies, so that keeping (or pickling) one field does not keep its batch
         fields.append(
             GramField(
-                points=points[b],
-                factor=V[b, ..., :width],
-                log_density=geometry.log_density[b],
-                scale=scale[b],
+                points=points[b].clone(),
+                factor=V[b, ..., :width].clone() if len(points) > 1 else V[b, ..., :width],
+                log_density=geometry.log_density[b].clone(),
+                scale=scale[b].clone(),
                 dimension=d,
                 bandwidth=float(geometry.kernel.epsilon[b, 0]),
                 neighbors=geometry.kernel.weights.shape[-1],
-                discarded_trace=lost[b],
+                discarded_trace=lost[b].clone(),
                 settings=settings,
             )
         )

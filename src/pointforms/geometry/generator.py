@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from pointforms.clouds import CloudLike, as_cloud
+from pointforms.clouds import CloudLike, as_cloud, as_tensor
 from pointforms.geometry.estimate import Geometry, estimate_geometry
 from pointforms.geometry.fields import resolve_neighbors
 from pointforms.geometry.gram import calibration, squared_norm, weighted_differences
@@ -57,10 +57,7 @@ def laplacian(
     -------
     (n, n) sparse tensor, coordinates coalesced
     """
-    settings = GramSettings(
-        neighbors, dimension, bandwidth, bandwidth_policy, bandwidth_units, alpha, beta,
-        density_neighbors, center, calibrate, truncation, spectrum, rank, search,
-    )  # fmt: skip
+    settings = GramSettings.among(locals())
     geometry, settings = _geometry(points, settings)
     n = geometry.points.shape[1]
     rate = geometry.kernel.rate().flatten() * _factor(geometry, settings)
@@ -75,7 +72,7 @@ def laplacian(
         weight = geometry.kernel.weights.flatten()
     values = torch.cat([weight * rate[row], -rate])
     places = torch.stack([torch.cat([row, own]), torch.cat([column, own])])
-    return torch.sparse_coo_tensor(places, values, (n, n), check_invariants=False).coalesce()
+    return _sparse(places, values, (n, n))
 
 
 def carre_du_champ(
@@ -93,31 +90,30 @@ def carre_du_champ(
     center: Center = "mean",
     calibrate: bool | Literal["point"] = True,
     truncation: bool = True,
+    spectrum: Spectrum = "raw",
+    rank: int | None = None,
     search: Search = "auto",
 ) -> Tensor:
     """Γ(f, h) ≈ ⟨∇f, ∇h⟩ at every point, for functions given by their values on the cloud.
 
     Γ(f, h)_i = 1 / (2 ε ρ_i² τ_i) Σ_j K̂_ij (f_j - c_i(f))(h_j - c_i(h)), so that for the
-    coordinates Γ(x_a, x_b) = G_ab, the (raw) Gram field with the same options.
+    coordinates Γ(x_a, x_b) = G_ab, the (raw) Gram field with the same options. Like that field it
+    is an estimate from data: gradients stop here.
 
     Parameters
     ----------
     f, h : (n,)
     points : (n, D)
     neighbors, ..., search
-        As in :func:`pointforms.gram_field`.
+        As in :func:`pointforms.gram_field`; `spectrum` and `rank` have no part in Γ.
 
     Returns
     -------
     (n,)
     """
-    settings = GramSettings(
-        neighbors, dimension, bandwidth, bandwidth_policy, bandwidth_units, alpha, beta,
-        density_neighbors, center, calibrate, truncation, "raw", None, search,
-    )  # fmt: skip
-    cloud = as_cloud(points)
-    values = torch.stack([_function(f, "f", cloud), _function(h, "h", cloud)], -1)
-    geometry, settings = _geometry(cloud, settings)
+    settings = GramSettings.among(locals())
+    geometry, settings = _geometry(points, settings)
+    values = torch.stack([_function(f, "f", geometry), _function(h, "h", geometry)], -1)
     blocks = [
         columns[..., 0].mul(columns[..., 1]).sum(-1)
         for _, columns in weighted_differences(geometry, values.unsqueeze(0), settings.center)
@@ -132,10 +128,11 @@ def _geometry(points: CloudLike, settings: GramSettings) -> tuple[Geometry, Gram
     return estimate_geometry(cloud.unsqueeze(0), settings), settings
 
 
-def _function(values: Any, name: str, cloud: Tensor) -> Tensor:
-    tensor = torch.as_tensor(values, dtype=cloud.dtype, device=cloud.device).detach()
-    if tensor.shape != (len(cloud),):
-        raise ValueError(f"{name} has shape {tuple(tensor.shape)}: expected ({len(cloud)},)")
+def _function(values: Any, name: str, geometry: Geometry) -> Tensor:
+    n = geometry.points.shape[1]
+    tensor = as_tensor(values, name).to(geometry.points)
+    if tensor.shape != (n,):
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}: expected ({n},)")
     if not bool(torch.isfinite(tensor).all()):
         raise ValueError(f"{name} has non-finite values")
     return tensor
@@ -151,6 +148,12 @@ def _factor(geometry: Geometry, settings: GramSettings) -> Tensor:
     return per_area * calibration(trace, geometry.dimension, settings.calibrate).flatten()
 
 
+def _sparse(places: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return torch.sparse_coo_tensor(
+        places, values, shape, device=values.device, check_invariants=False
+    ).coalesce()
+
+
 def _undirected(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Tensor, Tensor]:
     """Rows, columns and row-normalised weights on the union of the neighbour lists."""
     lists, kernel = geometry.lists, geometry.kernel
@@ -162,7 +165,7 @@ def _undirected(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Ten
     # K_ij = K_ji, so an edge listed from both ends is the mean of the two
     places = torch.stack([torch.cat([row, column]), torch.cat([column, row])])
     both = torch.stack([K, torch.ones_like(K)], -1).repeat(2, 1)
-    edges = torch.sparse_coo_tensor(places, both, (n, n, 2), check_invariants=False).coalesce()
+    edges = _sparse(places, both, (n, n, 2))
     row, column = edges.indices()
     K = edges.values()[:, 0] / edges.values()[:, 1]
 
@@ -171,6 +174,7 @@ def _undirected(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Ten
 
     if settings.alpha != 0.0:
         log_q = row_sums(K).log() - geometry.dimension[0] * kernel.log_rho[0]
-        normal = torch.exp(settings.alpha * (log_q.mean() - log_q))
-        K = K * normal[row] * normal[column]
+        log_K = K.log() - settings.alpha * log_q[column]
+        largest = log_K.new_full((n,), -torch.inf).scatter_reduce(0, row, log_K, "amax")
+        K = torch.exp(log_K - largest[row])
     return row, column, K / row_sums(K)[row]

@@ -95,20 +95,21 @@ def calibration(trace: Tensor, d: Tensor, mode: Literal[True, "point"]) -> Tenso
 def _cholesky(G: Tensor) -> Tensor:
     """Lower triangular V with V Vᵀ = G to rounding, for singular G too: (R, D, D).
 
-    A shift of a few rounding errors of the trace keeps the pivots of an exactly singular G
-    positive. Where that is not enough, the eigenvectors serve.
+    G = S R S with R of unit diagonal. A shift of a few rounding errors keeps the pivots of a
+    singular R positive, and small features keep their digits. Where it is not enough, the
+    eigenvectors serve.
     """
-    trace = G.diagonal(dim1=-2, dim2=-1).sum(-1)
-    precision = torch.finfo(G.dtype)
-    shift = (4 * precision.eps * trace).clamp_min(precision.tiny)
-    G.diagonal(dim1=-2, dim2=-1).add_(shift.unsqueeze(-1))
+    D, precision = G.shape[-1], torch.finfo(G.dtype)
+    S = G.diagonal(dim1=-2, dim2=-1).clamp_min(precision.tiny).sqrt()
+    R = G / (S.unsqueeze(-1) * S.unsqueeze(-2))
+    R.diagonal(dim1=-2, dim2=-1).add_(4 * D * precision.eps)
     V: Tensor
-    V, failed = torch.linalg.cholesky_ex(G)
+    V, failed = torch.linalg.cholesky_ex(R)
     if bool(failed.any()):
         bad = failed > 0
-        values, vectors = torch.linalg.eigh(G[bad])
+        values, vectors = torch.linalg.eigh(R[bad])
         V[bad] = vectors * values.clamp_min(0).sqrt().unsqueeze(-2)
-    return V
+    return S.unsqueeze(-1) * V
 
 
 def squared_norm(columns: Tensor) -> Tensor:
@@ -129,9 +130,10 @@ def _projector(columns: Tensor, d: Tensor, r: int) -> tuple[Tensor, Tensor]:
     """Orthonormal top min(d, r) directions, zero columns beyond, and what r cut from d."""
     values, directions = leading_directions(columns, r)
     # a direction without variance is not one: its eigenvector is arbitrary
-    real = values > 8 * max(columns.shape[1:]) * torch.finfo(values.dtype).eps * values[:, :1]
+    k, D = columns.shape[1:]
+    real = values > 8 * min(k, D) * torch.finfo(values.dtype).eps * values[:, :1]
     real &= torch.arange(r, device=d.device) < d.unsqueeze(1)
-    return directions * real.unsqueeze(1), (d - r).clamp_min(0).to(values.dtype)
+    return directions * real.unsqueeze(1), (d.clamp_max(min(k, D)) - r).clamp_min(0)
 
 
 def leading_directions(columns: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -83,12 +83,14 @@ def diffusion_kernel(
     """K_ij = exp(-u_ij / ε), α-normalised, row-normalised; u, overwritten, from :func:`exponents`.
 
     q_ε(i) = Σ_j K_ij / ρ_i^d and K^α_ij = K_ij / (q_ε(i) q_ε(j))^α. The factor of i falls to the
-    row normalisation, so only that of j is applied.
+    row normalisation, so only that of j is applied, in logarithms: ρ^(dα) has a wide range.
     """
-    K = u.mul_(-1.0 / epsilon.unsqueeze(-1)).exp_()
+    log_K = u.mul_(-1.0 / epsilon.unsqueeze(-1))
     if settings.alpha != 0.0:
-        log_q = K.sum(-1).log() - d * log_rho
-        K *= lists.gather(torch.exp(settings.alpha * (log_q.mean(-1, keepdim=True) - log_q)))
+        log_q = torch.logsumexp(log_K, -1) - d * log_rho
+        log_K -= settings.alpha * lists.gather(log_q)
+        log_K -= log_K.amax(-1, keepdim=True)
+    K = log_K.exp_()
     weights = K.div_(K.sum(-1, keepdim=True))
     kept = None
     if settings.truncation and not lists.complete:

@@ -10,6 +10,7 @@ import torch
 from scipy.spatial import KDTree
 from torch import Tensor
 
+from pointforms.extras import need
 from pointforms.geometry.settings import Search
 
 # Elements of one temporary block: 8 MB in float64, so that blocks stay near the cache.
@@ -94,13 +95,16 @@ def neighbors_of(cloud: Tensor, rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def representatives(points: Tensor, count: int) -> Tensor:
-    """Rows of each centred cloud (B, n, D), spread evenly from its middle to its rim: (B, m).
+    """Rows of each cloud (B, n, D), in own units, spread evenly from middle to rim: (B, m).
 
     m = min(n, count). A choice that neither the order of the points nor a rotation changes.
     """
-    n = points.shape[1]
+    n, D = points.shape[1:]
     rank = torch.linspace(0, n - 1, min(n, count), device=points.device).round().long()
-    return points.square().sum(-1).argsort(dim=-1)[:, rank]
+    # points of a grid share their radii: a fixed functional, too small to matter else, parts them
+    functional = torch.arange(1, D + 1, dtype=points.dtype, device=points.device).mul(0.618) % 1
+    tie_break = 64 * torch.finfo(points.dtype).eps * (points @ functional)
+    return (points.square().sum(-1) + tie_break).argsort(dim=-1)[:, rank]
 
 
 def _choose(points: Tensor) -> Search:
@@ -131,15 +135,17 @@ def _brute(points: Tensor, k: int) -> NeighborLists:
 
 
 def _brute_one(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    n = len(cloud)
+    n, D = cloud.shape
     m = min(n, k + _REFINE_EXTRA)
-    norms = cloud.square().sum(-1)
+    # in double precision: in single, close pairs of a wide cloud would not be told apart
+    wide = cloud.double()
+    norms = wide.square().sum(-1)
     sq, index = cloud.new_empty(n, k), torch.empty(n, k, dtype=torch.long, device=cloud.device)
-    rows = max(1, 4 * BLOCK // n)
+    rows = max(1, 4 * BLOCK // max(n, m * D))
     for start in range(0, n, rows):
         block = cloud[start : start + rows]
         # |x_j|² - 2 x_i·x_j ranks the candidates, their differences measure them
-        rough = torch.addmm(norms, block, cloud.T, alpha=-2.0)
+        rough = torch.addmm(norms, wide[start : start + rows], wide.T, alpha=-2.0)
         candidates = rough.topk(m, dim=-1, largest=False, sorted=False).indices
         exact = (cloud[candidates] - block.unsqueeze(1)).square().sum(-1)
         best = exact.topk(k, dim=-1, largest=False)
@@ -157,12 +163,7 @@ def _tree(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 def _approximate(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """HNSW graph search (Malkov and Yashunin 2018), distances measured again in full precision."""
-    try:
-        import faiss
-    except ImportError:
-        raise ImportError(
-            'search="approximate" needs the extra: pip install "pointforms[ann]"'
-        ) from None
+    faiss = need("faiss", "ann")
     values = np.ascontiguousarray(cloud.cpu().numpy(), dtype=np.float32)
     graph = faiss.IndexHNSWFlat(values.shape[1], 32)
     graph.hnsw.efConstruction = 100
@@ -172,10 +173,13 @@ def _approximate(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
     short = (index < 0).any(-1).nonzero().squeeze(-1)
     if len(short):  # the walk ran dry in a disconnected corner: search those exactly
         index[short] = neighbors_of(cloud, short, k)[1]
+    own = torch.arange(len(cloud), device=cloud.device)
+    index[:, -1] = torch.where((index == own.unsqueeze(1)).any(-1), index[:, -1], own)
+    size = max(1, BLOCK // (k * cloud.shape[1]))
     sq = torch.cat(
         [
             (cloud[rows] - own_rows.unsqueeze(1)).square().sum(-1)
-            for rows, own_rows in zip(index.split(4096), cloud.split(4096), strict=True)
+            for rows, own_rows in zip(index.split(size), cloud.split(size), strict=True)
         ]
     )
     order = sq.argsort(dim=-1)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, Literal
+
+import numpy as np
 
 BandwidthPolicy = Literal["variable", "fixed"]
 Center = Literal["mean", "point"]
@@ -76,10 +78,18 @@ class GramSettings:
     search: Search = "auto"
 
     def __post_init__(self) -> None:
+        for option in fields(self):  # NumPy's numbers and strings, as from an array of choices
+            value = getattr(self, option.name)
+            if isinstance(value, np.generic):
+                object.__setattr__(self, option.name, value.item())
+        for name in ("bandwidth", "alpha", "beta"):  # 1 and 1.0 are one setting
+            value = getattr(self, name)
+            if isinstance(value, int) and not isinstance(value, bool):
+                object.__setattr__(self, name, float(value))
         if self.neighbors != "auto":
-            _check_int("neighbors", self.neighbors, at_least=2, or_else='"auto"')
+            check_int("neighbors", self.neighbors, at_least=2, or_else='"auto"')
         if self.dimension is not None:
-            _check_int("dimension", self.dimension, at_least=1, or_else="None")
+            check_int("dimension", self.dimension, at_least=1, or_else="None")
         if self.bandwidth != "auto":
             _check_positive("bandwidth", self.bandwidth, or_else='"auto"')
         _check_choice("bandwidth_policy", self.bandwidth_policy, "variable", "fixed")
@@ -94,13 +104,13 @@ class GramSettings:
                 f"beta={self.beta!r}: expected a number ≤ 0 (sparse regions need a wider kernel)"
             )
         if self.density_neighbors is not None:
-            _check_int("density_neighbors", self.density_neighbors, at_least=2, or_else="None")
+            check_int("density_neighbors", self.density_neighbors, at_least=2, or_else="None")
         _check_choice("center", self.center, "mean", "point")
         _check_choice("calibrate", self.calibrate, True, False, "point")
         _check_choice("truncation", self.truncation, True, False)
         _check_choice("spectrum", self.spectrum, "raw", "projector")
         if self.rank is not None:
-            _check_int("rank", self.rank, at_least=1, or_else="None")
+            check_int("rank", self.rank, at_least=1, or_else="None")
         _check_choice("search", self.search, "auto", "tree", "brute", "approximate")
 
     def check_width(self, features: int) -> None:
@@ -121,14 +131,19 @@ class GramSettings:
         k = self.list_length(n)
         return min(n, max(8, k // 4) if self.density_neighbors is None else self.density_neighbors)
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    @classmethod
+    def among(cls, options: dict[str, Any]) -> GramSettings:
+        """Settings from a function's arguments, `locals()`, by their names."""
+        names = [option.name for option in fields(cls)]
+        return cls(**{name: options[name] for name in names if name in options})
 
 
-def _check_int(name: str, value: object, at_least: int, or_else: str) -> None:
+def check_int(name: str, value: object, at_least: int, or_else: str = "") -> None:
+    """Refuse what is not a whole number of at least `at_least`."""
+    alternative = f" or {or_else}" if or_else else ""
     if isinstance(value, bool) or not isinstance(value, Integral):
         kind = ValueError if isinstance(value, str) else TypeError
-        raise kind(f"{name}={value!r}: expected a whole number or {or_else}")
+        raise kind(f"{name}={value!r}: expected a whole number{alternative}")
     if value < at_least:
         raise ValueError(f"{name}={value!r}: expected at least {at_least}")
 

@@ -5,8 +5,11 @@ With P the regularised lower incomplete gamma function, the Gaussian exp(-|z|²)
     P(d/2, R²)                      of its mass, and
     P(d/2 + 1, R²) / P(d/2, R²)     of its second moment per unit of kept mass.
 
-For small R² = x these are their leading terms, which survive where x^(d/2) underflows:
-P(a, x) = x^a / Γ(a+1) (1 - a x / (a+1) + ...).
+In many dimensions P(a, x) underflows at moderate x. There its series serves, in logarithms:
+
+    P(a, x) = x^a e^{-x} / Γ(a+1) (1 + S),   S = x/(a+1) + x²/((a+1)(a+2)) + ...,
+
+by which P(a+1, x) / P(a, x) = S / (1 + S).
 """
 
 from __future__ import annotations
@@ -14,26 +17,40 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-_SMALL = 1e-6
+# Below this P is left to the series, which converges fast there: x is far below a.
+_UNDERFLOW = 1e-200
+_TERMS = 80
 
 
 def log_kept_mass(d: Tensor, sq_radius: Tensor) -> Tensor:
     """log P(d/2, R²); 0 where R = 0 (nothing to compare with, so nothing is corrected)."""
     a, x = d.double() / 2, sq_radius.double()
-    result: Tensor = torch.special.gammainc(a, x).log_()
-    small = x < _SMALL
-    if bool(small.any()):
-        leading = a * x.log() - torch.lgamma(a + 1) - a * x / (a + 1)
-        result = torch.where(small, torch.where(x > 0, leading, 0.0), result)
+    P = torch.special.gammainc(a, x)
+    result: Tensor = P.log()
+    tiny = P < _UNDERFLOW
+    if bool(tiny.any()):
+        leading = a * x.log() - x - torch.lgamma(a + 1) + torch.log1p(_series(a, x))
+        result = torch.where(tiny, torch.where(x > 0, leading, 0.0), result)
     return result.to(sq_radius.dtype)
 
 
 def kept_second_moment(d: Tensor, sq_radius: Tensor) -> Tensor:
     """P(d/2 + 1, R²) / P(d/2, R²); 1 where R = 0."""
     a, x = d.double() / 2, sq_radius.double()
-    result: Tensor = torch.special.gammainc(a + 1, x).div_(torch.special.gammainc(a, x))
-    small = x < _SMALL
-    if bool(small.any()):
-        leading = x / (a + 1)
-        result = torch.where(small, torch.where(x > 0, leading, 1.0), result)
+    P = torch.special.gammainc(a, x)
+    result: Tensor = torch.special.gammainc(a + 1, x) / P
+    tiny = P < _UNDERFLOW
+    if bool(tiny.any()):
+        S = _series(a, x)
+        result = torch.where(tiny, torch.where(x > 0, S / (1 + S), 1.0), result)
     return result.to(sq_radius.dtype)
+
+
+def _series(a: Tensor, x: Tensor) -> Tensor:
+    """S for x well below a."""
+    term = x / (a + 1)
+    total = term.clone()
+    for n in range(2, _TERMS):
+        term = term * x / (a + n)
+        total += term
+    return total

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pointforms.geometry.estimate import own_units
 from pointforms.geometry.gram import leading_directions
-from pointforms.geometry.neighbors import neighbors_of, representatives
+from pointforms.geometry.neighbors import BLOCK, neighbors_of, representatives
+from pointforms.geometry.units import own_units
 
 CANDIDATES = (16, 32, 64, 128, 256)
-_MAX_POINTS = 128
+_MIN_POINTS, _MAX_POINTS = 16, 128
 # Calibrated on circles, curves, spheres, tori and rolls, clean and noisy.
 _SPREADS = 1.5
 _ALIKE = 1.1
@@ -37,10 +37,11 @@ def choose_neighbors(cloud: Tensor, dimension: int | None = None) -> int:
     """The neighbour count, among CANDIDATES, that best resolves the tangents of (n, D)."""
     n, D = cloud.shape
     counts = [k for k in CANDIDATES if 4 * (dimension or 1) <= k < n]
-    if not counts or D == 1 or dimension == D:  # no tangent to find: the usual count
-        return min(n, _USUAL)
+    if not counts or D == 1 or dimension == D:  # no tangent to find: the usual count, or more
+        return min(n, max(_USUAL, 4 * (dimension or 1)))
     x = own_units(cloud.unsqueeze(0))[0]
-    rows = representatives(x, _MAX_POINTS)[0]
+    most = 4 * BLOCK // (counts[-1] * D)  # wide neighbourhoods take memory
+    rows = representatives(x, max(_MIN_POINTS, min(_MAX_POINTS, most)))[0]
     sq, index = neighbors_of(x[0], rows, counts[-1])
     neighborhoods = x[0][index]
     scales = {k: _local_spectrum(neighborhoods[:, :k], sq[:, :k]) for k in counts}
