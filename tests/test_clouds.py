@@ -40,7 +40,8 @@ def test_gradients_stop_at_the_cloud():
     ("values", "error", "message"),
     [
         (np.zeros(128), ValueError, r"cloud has shape \(128,\): expected \(n, D\)"),
-        (np.zeros((2, 3, 4)), ValueError, r"cloud has shape \(2, 3, 4\)"),
+        (np.zeros((2, 3, 4)), ValueError, r"cloud has shape \(2, 3, 4\).*gram_fields"),
+        (pd.DataFrame({"x": [1.0, 2.0], "id": ["a", "b"]}), TypeError, "the column 'id'"),
         (3.0, ValueError, r"shape \(\)"),
         (np.zeros((0, 3)), ValueError, "no points"),
         (np.zeros((3, 0)), ValueError, "no features"),
@@ -99,8 +100,10 @@ def test_lists_are_checked_as_a_whole():
         as_clouds(7)
     with pytest.raises(TypeError, match="expected a list"):
         as_clouds("clouds")
-    with pytest.raises(ValueError, match=r"cloud 0 has shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"clouds has shape \(3, 3\), like one cloud"):
         as_clouds(good)
+    with pytest.raises(TypeError, match=r"list\(clouds\.values"):
+        as_clouds({"a": good})
 
 
 def test_ragged_batch_gives_back_its_clouds(rng):
@@ -118,6 +121,13 @@ def test_ragged_batch_gives_back_its_clouds(rng):
     with pytest.raises(IndexError):
         clouds[3]
     assert repr(clouds) == "Clouds(3 clouds of 1-7 points in R^3)"
+
+
+def test_small_clouds_can_be_left_out(rng):
+    clouds = Clouds.from_list([rng.normal(size=(n, 2)) for n in (4, 1, 7)], ids=["a", "b", "c"])
+    assert clouds.at_least(4).ids == ("a", "c")
+    with pytest.raises(ValueError, match="no cloud has 8 points: the largest has 7"):
+        clouds.at_least(8)
 
 
 def test_padded_arrays_lose_their_padding(rng):

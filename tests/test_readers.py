@@ -65,8 +65,9 @@ def test_number_ids_are_not_features(frame):
 @pytest.mark.parametrize(
     ("change", "options", "error", "message"),
     [
-        ({}, {"cloud": "plate"}, ValueError, "no column 'plate': the table has 'sample', 'x'"),
+        ({}, {"cloud": "plate"}, ValueError, "no column 'plate': there is 'sample', 'x'"),
         ({}, {"cloud": "sample", "features": ["z"]}, ValueError, "no feature column 'z'"),
+        ({}, {"cloud": "Sampel"}, ValueError, "did you mean 'sample'"),
         ({}, {"cloud": "sample", "features": ["note"]}, TypeError, "'note' holds"),
         ({"sample": ["b", None, "b", "c", "a", "b"]}, {"cloud": "sample"}, ValueError, "1 of 6"),
         (
@@ -160,8 +161,8 @@ def test_anndata_groups_cells(rng, sparse, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cloud": "plate"}, "no column 'plate' in obs: it has 'patient'"),
-        ({"cloud": "patient", "use_rep": "X_umap"}, "no 'X_umap' in obsm: it has 'X_pca'"),
+        ({"cloud": "plate"}, "no column 'plate' in obs: .*'patient'"),
+        ({"cloud": "patient", "use_rep": "X_umap"}, "no 'X_umap' in obsm: there is 'X_pca'"),
         ({"cloud": "patient", "layer": "raw"}, "no 'raw' in layers"),
         ({"cloud": "patient", "layer": "log", "use_rep": "X_pca"}, "give one of them"),
     ],

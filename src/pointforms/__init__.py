@@ -1,5 +1,6 @@
 """Neural point-forms: learned geometric features of point clouds."""
 
+from pointforms import tasks
 from pointforms._version import __version__
 from pointforms.geometry import (
     PAPER_SETTINGS,
@@ -8,10 +9,14 @@ from pointforms.geometry import (
     gram_fields,
     laplacian,
 )
+from pointforms.learn import PointFormClassifier, PointFormRegressor, PointFormTransformer, load
 from pointforms.pairing import comparison_matrix, inner, inner_global
 
 __all__ = [
     "PAPER_SETTINGS",
+    "PointFormClassifier",
+    "PointFormRegressor",
+    "PointFormTransformer",
     "__version__",
     "carre_du_champ",
     "comparison_matrix",
@@ -20,4 +25,6 @@ __all__ = [
     "inner",
     "inner_global",
     "laplacian",
+    "load",
+    "tasks",
 ]

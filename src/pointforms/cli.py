@@ -58,9 +58,19 @@ def inspect(
     table: Annotated[Path, typer.Argument(help="A .parquet, .csv or .tsv table, or an .npz.")],
     cloud: Annotated[str | None, typer.Option(help="The column of cloud ids (tables).")] = None,
     neighbors: Annotated[str, typer.Option(help='Neighbours of a point, or "auto".')] = "32",
+    features: Annotated[
+        str | None,
+        typer.Option(help="Columns of coordinates, by commas; all numeric ones if not given."),
+    ] = None,
+    min_points: Annotated[int, typer.Option(min=2, help="Leave smaller clouds out.")] = 2,
     most: Annotated[int, typer.Option(min=1, help="Show at most so many clouds.")] = 20,
 ) -> None:
-    """Estimate the geometry of every cloud of a table: size, dimension, scale, spectrum."""
+    """Estimate the geometry of every cloud of a table.
+
+    Columns: points; neighbours of each; intrinsic dimension; scale ρ (the typical width of a
+    neighbourhood); and off-tangent share, the part of the local variance outside the tangent
+    space, which noise and curvature make.
+    """
     from pointforms.geometry import gram_fields
     from pointforms.readers import read_npz, read_table
 
@@ -70,7 +80,10 @@ def inspect(
         elif cloud is None:
             raise ValueError("say which column holds the cloud ids: --cloud NAME")
         else:
-            clouds = read_table(table, cloud)
+            names = None if features is None else [name.strip() for name in features.split(",")]
+            clouds = read_table(table, cloud, names)
+        everything = len(clouds)
+        clouds = clouds.at_least(min_points)
         count: Any = int(neighbors) if neighbors.isdecimal() else neighbors
         fields = gram_fields(clouds, neighbors=count, progress=True, n_jobs=-1)
     view = Table(title=f"{clouds!r}", title_justify="left")
@@ -85,7 +98,10 @@ def inspect(
             f"{float(field.scale.log().mean().exp()):.4g}",
             f"{field.off_tangent_share():.1%}",
         )
+    _console.print(f"features: {', '.join(clouds.feature_names)}", markup=False, highlight=False)
     _console.print(view)
+    if len(clouds) < everything:
+        _console.print(f"{everything - len(clouds)} clouds have fewer than {min_points} points")
     if len(fields) > most:
         _console.print(f"… and {len(fields) - most} more (--most)")
 

@@ -36,7 +36,8 @@ def as_cloud(
     """
     tensor = as_tensor(points, name)
     if tensor.ndim != 2:
-        raise ValueError(f"{name} has shape {tuple(tensor.shape)}: expected (n, D)")
+        hint = "; several clouds go to gram_fields" if tensor.ndim == 3 else ""
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}: expected (n, D){hint}")
     n, D = tensor.shape
     if n == 0 or D == 0:
         missing = "points" if n == 0 else "features"
@@ -60,6 +61,11 @@ def as_clouds(
     """Every cloud checked as in :func:`as_cloud`, and all of one width, before any work starts."""
     if isinstance(clouds, str | bytes) or not isinstance(clouds, Iterable):
         raise TypeError(f"clouds is {_describe(clouds)}: expected a list of (n, D) arrays")
+    if isinstance(clouds, dict):
+        raise TypeError("clouds is a dict: pass list(clouds.values())")
+    shape = getattr(clouds, "shape", ())
+    if len(shape) == 2:
+        raise ValueError(f"clouds has shape {tuple(shape)}, like one cloud: pass it as [cloud]")
     if isinstance(clouds, Clouds):
         ids, feature_names = clouds.ids, clouds.feature_names
 
@@ -113,7 +119,7 @@ def _as_array(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind not in "fiub":
         numbers = _numbers_among_objects(array)
         if numbers is None:
-            raise TypeError(f"{name} is {_describe(values)}: expected real numbers, (n, D)")
+            raise TypeError(f"{name} is {_describe(values)}: expected real numbers")
         array = numbers
     single = array.dtype.kind == "f" and array.dtype.itemsize == 4
     return np.array(array, dtype=np.float32 if single else np.float64, order="C")
@@ -149,6 +155,9 @@ def _numbers_among_objects(array: np.ndarray) -> np.ndarray | None:
 
 def _describe(value: object) -> str:
     kind = type(value).__name__
+    if hasattr(value, "select_dtypes"):  # a data frame: which columns are the matter?
+        text = [str(c) for c in value.select_dtypes(exclude="number").columns]
+        return f"a {kind} with the column {text[0]!r}" if text else f"a {kind}"
     if isinstance(value, np.ndarray):
         return f"an array of dtype {value.dtype}"
     if isinstance(value, list | tuple):
@@ -247,6 +256,17 @@ class Clouds(Sequence[Tensor]):
     def sizes(self) -> Tensor:
         """Points in each cloud: (B,)."""
         return self.offsets.diff()
+
+    def at_least(self, points: int) -> Clouds:
+        """The clouds of at least so many points."""
+        kept = [b for b, size in enumerate(self.sizes.tolist()) if size >= points]
+        if not kept:
+            raise ValueError(
+                f"no cloud has {points} points: the largest has {int(self.sizes.max())}"
+            )
+        return Clouds.from_list(
+            [self[b] for b in kept], [self.ids[b] for b in kept], self.feature_names
+        )
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None

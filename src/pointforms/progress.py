@@ -9,7 +9,7 @@ from contextlib import contextmanager
 @contextmanager
 def track(total: int, description: str, show: bool = True) -> Iterator[Callable[[int], None]]:
     """Yield a function that advances a progress bar by so many steps, or does nothing."""
-    if not show:
+    if not show or total == 0:
         yield lambda steps: None
         return
     from rich.console import Console

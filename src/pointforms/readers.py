@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,12 +42,13 @@ def read_table(table: PathLike | Any, cloud: str, features: Sequence[str] | None
     if repeated:
         raise ValueError(f"the table has several columns {min(repeated)!r}")
     if cloud not in rows.column_names:
-        raise ValueError(f"no column {cloud!r}: the table has {_few(rows.column_names)}")
-    numeric = [f.name for f in rows.schema if _is_number(f.type) and f.name != cloud]
+        raise ValueError(f"no column {cloud!r}: {_present(rows.column_names, cloud)}")
+    # a column without a name is an index that was saved
+    numeric = [f.name for f in rows.schema if _is_number(f.type) and f.name not in (cloud, "")]
     chosen = numeric if features is None else list(features)
     for name in chosen:
         if name not in rows.column_names:
-            raise ValueError(f"no feature column {name!r}: the table has {_few(rows.column_names)}")
+            raise ValueError(f"no feature column {name!r}: {_present(rows.column_names, name)}")
         if not _is_number(rows.schema.field(name).type):
             raise TypeError(f"column {name!r} holds {rows.schema.field(name).type}: not numbers")
     if not chosen:
@@ -94,10 +96,10 @@ def read_anndata(
     if use_rep is not None and layer is not None:
         raise ValueError(f"use_rep={use_rep!r} and layer={layer!r}: give one of them")
     if cloud not in data.obs:
-        raise ValueError(f"no column {cloud!r} in obs: it has {_few(list(data.obs.columns))}")
+        raise ValueError(f"no column {cloud!r} in obs: {_present(list(data.obs.columns), cloud)}")
     for name, place, where in ((use_rep, data.obsm, "obsm"), (layer, data.layers, "layers")):
         if name is not None and name not in place:
-            raise ValueError(f"no {name!r} in {where}: it has {_few(list(place.keys()))}")
+            raise ValueError(f"no {name!r} in {where}: {_present(list(place.keys()), name)}")
     if use_rep is not None:
         values = data.obsm[use_rep]
         names = [f"{use_rep}_{j}" for j in range(values.shape[1])]
@@ -151,7 +153,9 @@ def read_fcs(folder: PathLike, channels: Sequence[str] | None = None) -> Clouds:
         }
         absent = [name for name in names if name not in place]
         if absent:
-            raise ValueError(f"{file.name} has no channel {absent[0]!r}: it has {_few(labels)}")
+            raise ValueError(
+                f"{file.name} has no channel {absent[0]!r}: {_present(labels, absent[0])}"
+            )
         clouds.append(flow.as_array()[:, [place[name] for name in names]])
     return Clouds.from_list(clouds, [file.stem for file in files], names)
 
@@ -178,7 +182,9 @@ def read_npz(path: PathLike) -> Clouds:
         raise ValueError(f"{str(path)!r} is not an archive of plain arrays: {error}") from None
     for name in ("points", "offsets"):
         if name not in content:
-            raise ValueError(f"{str(path)!r} has no array {name!r}: it has {_few(list(content))}")
+            raise ValueError(
+                f"{str(path)!r} has no array {name!r}: {_present(list(content), name)}"
+            )
     points, offsets = np.atleast_1d(content["points"]), content["offsets"]
     ends = offsets.tolist() if offsets.ndim == 1 and offsets.dtype.kind in "iu" else []
     if len(ends) < 2 or ends[0] != 0 or ends[-1] != len(points) or sorted(set(ends)) != ends:
@@ -258,6 +264,12 @@ def _existing(path: PathLike) -> Path:
     return Path(path)
 
 
-def _few(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown}, … ({len(names)} in all)" if len(names) > most else (shown or "none")
+def _present(names: Sequence[str], wanted: str, most: int = 8) -> str:
+    """What there is instead, the likeliest first."""
+    known = [str(name) for name in names]
+    close = get_close_matches(wanted.lower(), [name.lower() for name in known], n=1)
+    if close:
+        likely = next(name for name in known if name.lower() == close[0])
+        return f"did you mean {likely!r}?"
+    shown = ", ".join(repr(name) for name in known[:most]) or "nothing"
+    return f"there is {shown}" + (f", … ({len(known)} in all)" if len(known) > most else "")

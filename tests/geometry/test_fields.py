@@ -157,6 +157,8 @@ def test_automatic_neighbors_see_noise_and_curvature(rng):
     clean = sphere(1000, rng)
     noisy = clean.noisy(0.05, rng)
     assert pf.gram_field(noisy.points, neighbors="auto").neighbors >= 128
+    few = sphere(200, rng).embedded(6).noisy(0.03, rng)
+    assert pf.gram_field(few.points, neighbors="auto").dimension == 2
     t = np.sort(rng.uniform(0, 2 * np.pi, 1000))
     knot = np.column_stack([np.cos(t), np.sin(2 * t), np.cos(5 * t)])
     assert pf.gram_field(knot, neighbors="auto").neighbors <= 32

@@ -37,7 +37,10 @@ def laplacian(
 
     L tends to :math:`\Delta + c_1 \nabla \log q \cdot \nabla` with
     :math:`c_1 = 2 - 2\alpha + d\beta + 2\beta`, the negative semidefinite Laplacian where
-    :math:`c_1 = 0`, for instance α = 1/2 - d/4 and β = -1/2. It satisfies
+    :math:`c_1 = 0`, for instance α = 1/2 - d/4 and β = -1/2.
+    At the default α = 0 that is Δ itself only for d = 2. Eigenfunctions and averages of L f settle
+    early; its values at single points are noisy and want hundreds of neighbours, or a wider
+    bandwidth. L satisfies
 
     - L 1 = 0,
     - ½(L(fh) - f Lh - h Lf) = Γ(f, h) ≥ 0 for f = h: the carré du champ with center="point".
@@ -55,7 +58,8 @@ def laplacian(
 
     Returns
     -------
-    (n, n) sparse tensor, coordinates coalesced
+    (n, n) sparse tensor, coordinates coalesced; `scipy.sparse.coo_array((L.values(), L.indices()))`
+    is the same for SciPy
     """
     settings = GramSettings.among(locals())
     geometry, settings = _geometry(points, settings)

@@ -31,12 +31,14 @@ _ALIKE = 1.1
 # Relative variance below which eigenvalues no longer differ.
 _GAP_FLOOR = 1e-3
 _USUAL = 32
+_PARTS = 4
 
 
 def choose_neighbors(cloud: Tensor, dimension: int | None = None) -> int:
     """The neighbour count, among CANDIDATES, that best resolves the tangents of (n, D)."""
     n, D = cloud.shape
-    counts = [k for k in CANDIDATES if 4 * (dimension or 1) <= k < n]
+    widest = max(n // _PARTS, CANDIDATES[0])  # a neighbourhood is a part of its cloud
+    counts = [k for k in CANDIDATES if 4 * (dimension or 1) <= k < n and k <= widest]
     if not counts or D == 1 or dimension == D:  # no tangent to find: the usual count, or more
         return min(n, max(_USUAL, 4 * (dimension or 1)))
     x = own_units(cloud.unsqueeze(0))[0]

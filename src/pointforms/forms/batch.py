@@ -1,0 +1,134 @@
+"""Clouds and their Gram factors as tensors that a network reads, padded to one size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import comb
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pointforms.exterior import COMPOUND_MAX, compound
+from pointforms.geometry.field import GramField, Measure
+
+# Numbers in prepared compound factors, all clouds together: 1 GB in single precision.
+_MAX_PREPARED = 1 << 28
+
+
+@dataclass(frozen=True)
+class FormBatch:
+    """B clouds, padded to n points.
+
+    Attributes
+    ----------
+    points : (..., B, n, D)
+    factor : (..., B, n, D, r)
+        V, with G = V Vᵀ.
+    weights : (..., B, n)
+        μ; zero on padding.
+    compounds : degree -> (..., B, n, C(D, k), C(r, k))
+        Λᵏ V where it was prepared.
+    """
+
+    points: Tensor
+    factor: Tensor
+    weights: Tensor
+    compounds: dict[int, Tensor] = field(default_factory=dict)
+
+
+def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
+    """Whether the compound route is worth its memory."""
+    entries = comb(features, degree) * comb(rank, degree)
+    return entries <= COMPOUND_MAX and entries * points <= _MAX_PREPARED
+
+
+class FieldStore:
+    """The Gram fields of many clouds in flat tensors, from which batches are gathered.
+
+    Parameters
+    ----------
+    fields : list of GramField
+    measure : the weights of the points in a comparison matrix
+    degrees : degrees of dense forms, whose compound factors are prepared where they fit
+    dtype, device : of the tensors
+    """
+
+    def __init__(
+        self,
+        fields: Sequence[GramField],
+        measure: Measure = "uniform",
+        degrees: Sequence[int] = (),
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        width = max(f.factor.shape[-1] for f in fields)
+        features = fields[0].points.shape[1]
+        sizes = torch.tensor([len(f) for f in fields])
+        total = int(sizes.sum())
+        self.points = torch.empty(total, features, dtype=dtype)
+        self.factor = torch.zeros(total, features, width, dtype=dtype)
+        self.weights = torch.empty(total, dtype=dtype)
+        start = 0
+        for one in fields:
+            rows = slice(start, start + len(one))
+            self.points[rows] = one.points.to("cpu", dtype)
+            self.factor[rows, :, : one.factor.shape[-1]] = one.factor.to("cpu", dtype)
+            self.weights[rows] = one.measure(measure).to("cpu", dtype)
+            start += len(one)
+        self.points, self.factor, self.weights = (
+            t.to(device) for t in (self.points, self.factor, self.weights)
+        )
+        self.compounds = {
+            k: compound(self.factor, k)
+            for k in degrees
+            if k >= 2 and compound_fits(features, width, k, total)
+        }
+        self.sizes = sizes.to(device)
+        self.offsets = (sizes.cumsum(0) - sizes).to(device)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
+        """Mean and deviation of every coordinate over the points of some clouds: (D,), (D,)."""
+        chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)
+        chosen[torch.as_tensor(np.asarray(clouds), device=self.sizes.device)] = True
+        points = self.points[chosen.repeat_interleave(self.sizes)].double()
+        deviation = points.std(0, correction=0)
+        deviation = torch.where(deviation > 0, deviation, 1.0)  # a constant coordinate stays
+        return points.mean(0).to(self.points), deviation.to(self.points)
+
+    def gather(self, index: Tensor, rows: Tensor | None = None) -> FormBatch:
+        """The clouds of index (..., B), whole, or with some rows (..., B, m) of each.
+
+        Rows that a smaller cloud does not have are padding. Weights of a part are raised so that
+        they stand for the whole.
+        """
+        sizes = self.sizes[index].unsqueeze(-1)
+        if rows is None:
+            rows = torch.arange(int(sizes.max()), device=index.device).expand(*index.shape, -1)
+        real = rows < sizes
+        place = self.offsets[index].unsqueeze(-1) + torch.where(real, rows, 0)
+        weights = torch.where(real, self.weights[place], 0.0)
+        part = sizes > rows.shape[-1]
+        weights = torch.where(part, weights * sizes / rows.shape[-1], weights)
+        compounds = {k: values[place] for k, values in self.compounds.items()}
+        return FormBatch(self.points[place], self.factor[place], weights, compounds)
+
+
+def pad(rows: Tensor, batch: Tensor, clouds: int | None = None) -> tuple[Tensor, Tensor]:
+    """Rows (N, ...) of clouds numbered by batch (N,), ascending, as (B, n, ...) and a mask (B, n).
+
+    PyTorch Geometric's layout to ours.
+    """
+    count = int(batch.max()) + 1 if clouds is None else clouds
+    sizes = torch.bincount(batch, minlength=count)
+    offsets = sizes.cumsum(0) - sizes
+    place = torch.arange(len(batch), device=batch.device) - offsets[batch]
+    n = int(sizes.max())
+    padded = rows.new_zeros(count, n, *rows.shape[1:])
+    padded[batch, place] = rows
+    mask = torch.arange(n, device=batch.device) < sizes.unsqueeze(1)
+    return padded, mask

@@ -1,0 +1,95 @@
+"""Networks F_θ whose outputs are the coefficients of learned k-forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+import torch
+from torch import Tensor, nn
+
+from pointforms.exterior import multi_indices
+
+
+def hidden_layers(features: int, widths: Sequence[int]) -> tuple[nn.Sequential, int]:
+    """Linear maps with SiLU between: the trunk of a network, and its width."""
+    layers: list[nn.Module] = []
+    for width in widths:
+        layers += [nn.Linear(features, width), nn.SiLU()]
+        features = width
+    return nn.Sequential(*layers), features
+
+
+class DenseCoefficients(nn.Module):
+    """l k-forms with one coefficient for each basis form dx^I: F_θ: R^D -> R^{C(D,k) × l}.
+
+    Parameters
+    ----------
+    features : int
+        D.
+    degree : int
+        k.
+    forms : int
+        l.
+    hidden : widths of the hidden layers
+    """
+
+    unit: Tensor
+
+    def __init__(self, features: int, degree: int, forms: int, hidden: Sequence[int]) -> None:
+        super().__init__()
+        self.degree, self.forms = degree, forms
+        self.trunk, width = hidden_layers(features, hidden)
+        self.basis = comb(features, degree)
+        self.last = nn.Linear(width, self.basis * forms)
+        # 1 / Π_{i in I} s_i: dx^I in standardised coordinates, in terms of the given ones
+        self.register_buffer("unit", torch.ones(self.basis, 1))
+
+    def set_scale(self, scale: Tensor) -> None:
+        """Take the coefficients to be those of forms in coordinates divided by scale (D,)."""
+        indices = multi_indices(len(scale), self.degree).to(scale.device)
+        self.unit.copy_(scale[indices].prod(-1).reciprocal().unsqueeze(-1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Coefficients at standardised points: (..., D) -> (..., C(D, k), l)."""
+        # the scale goes into the weights, which are fewer than the outputs
+        unit = self.unit.expand(self.basis, self.forms).flatten()
+        weight, bias = self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
+        out = nn.functional.linear(self.trunk(x), weight, bias)
+        return out.unflatten(-1, (self.basis, self.forms))
+
+
+class WedgeCoefficients(nn.Module):
+    """l k-forms, each a sum of R decomposable ones α_1 ∧ ... ∧ α_k: R k D numbers, no C(D, k).
+
+    Parameters
+    ----------
+    features, degree, forms, hidden
+        As in :class:`DenseCoefficients`; degree at least 1.
+    terms : int
+        R.
+    """
+
+    unit: Tensor
+
+    def __init__(
+        self, features: int, degree: int, forms: int, hidden: Sequence[int], terms: int = 2
+    ) -> None:
+        super().__init__()
+        self.degree, self.forms, self.terms = degree, forms, terms
+        self.features = features
+        self.trunk, width = hidden_layers(features, hidden)
+        self.last = nn.Linear(width, features * forms * terms * degree)
+        self.register_buffer("unit", torch.ones(features, 1))
+
+    def set_scale(self, scale: Tensor) -> None:
+        """Take the 1-forms to be those of coordinates divided by scale (D,)."""
+        self.unit.copy_(scale.reciprocal().unsqueeze(-1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The 1-forms at standardised points: (..., D) -> (..., D, l R k)."""
+        count = self.forms * self.terms * self.degree
+        unit = self.unit.expand(self.features, count).flatten()
+        weight, bias = self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
+        out = nn.functional.linear(self.trunk(x), weight, bias)
+        return out.unflatten(-1, (self.features, count))

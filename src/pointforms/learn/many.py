@@ -1,0 +1,129 @@
+"""Many fits of one estimator: folds × seeds, trained together and shared among processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from sklearn.metrics import roc_auc_score
+from torch import nn
+
+from pointforms.forms.batch import FieldStore
+from pointforms.learn.estimators import PointFormClassifier
+from pointforms.learn.trainer import Fit, apply, train
+from pointforms.progress import track
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """Out-of-fold predictions of every seed.
+
+    Attributes
+    ----------
+    probabilities : (seeds, N, classes)
+    auroc : (folds, seeds)
+        On the test clouds of each fold; one class against the rest for more than two.
+    models : one a fold and seed, in that order
+    """
+
+    probabilities: np.ndarray
+    auroc: np.ndarray
+    models: list[nn.Module]
+
+    def summary(self) -> tuple[float, float]:
+        """Mean AUROC and half the width of its 95 % interval over folds × seeds."""
+        values = self.auroc.flatten()
+        spread = 1.96 * values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+        return float(values.mean()), float(spread)
+
+
+def cross_fit(
+    estimator: PointFormClassifier,
+    clouds: Any,
+    y: Any,
+    folds: np.ndarray,
+    seeds: Sequence[int] = (0,),
+    groups: Any = None,
+    n_jobs: int | None = None,
+    together: bool | None = None,
+    progress: bool = False,
+) -> CrossFit:
+    """Fit a classifier on the complement of every fold with every seed, and predict the fold.
+
+    Gram fields are computed once. Fits of one shape train together; `n_jobs` processes of one
+    thread each share them (-1 is one a core). The outcome does not depend on either.
+    """
+    folds = np.asarray(folds)
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    estimator._check_options()
+    fields = estimator.gram_fields(clouds)
+    estimator.n_features_in_, estimator.classes_ = fields[0].points.shape[1], classes
+    store = estimator._store(fields)
+    plan = [
+        (fold, s, estimator.make_fit(np.flatnonzero(folds != fold), codes, groups, int(seed)))
+        for fold in np.unique(folds)
+        for s, seed in enumerate(seeds)
+    ]
+    jobs = (os.cpu_count() or 1) if n_jobs == -1 else (n_jobs or 1)
+    parts = [part for part in np.array_split(np.arange(len(plan)), jobs) if len(part)]
+    fits = [fit for _, _, fit in plan]
+    if jobs == 1:
+        trained = _train_part(estimator, store, codes, fits, together, progress)
+    else:
+        with track(len(parts), "parts of the fits", progress) as advance:
+            trained = []
+            for found in Parallel(n_jobs=jobs, return_as="generator")(
+                delayed(_in_worker)(estimator, store, codes, [fits[i] for i in part], together)
+                for part in parts
+            ):
+                trained += found
+                advance(1)
+    names = np.unique(folds).tolist()
+    probabilities = np.zeros((len(seeds), len(codes), len(classes)))
+    auroc = np.zeros((len(names), len(seeds)))
+    for (fold, s, _), (_, outputs) in zip(plan, trained, strict=True):
+        test = folds == fold
+        probabilities[s, test] = outputs[test]
+        auroc[names.index(fold), s] = _auroc(codes[test], outputs[test])
+    return CrossFit(probabilities, auroc, [model for model, _ in trained])
+
+
+def _auroc(codes: np.ndarray, probabilities: np.ndarray) -> float:
+    if probabilities.shape[1] == 2:
+        return float(roc_auc_score(codes, probabilities[:, 1]))
+    return float(roc_auc_score(codes, probabilities, multi_class="ovr"))
+
+
+def _in_worker(*args: Any) -> list[tuple[nn.Module, np.ndarray]]:
+    torch.set_num_threads(1)
+    return _train_part(*args, progress=False)
+
+
+def _train_part(
+    estimator: PointFormClassifier,
+    store: FieldStore,
+    codes: np.ndarray,
+    fits: list[Fit],
+    together: bool | None,
+    progress: bool,
+) -> list[tuple[nn.Module, np.ndarray]]:
+    outputs = len(estimator.classes_)
+    fitted = train(
+        lambda fit: estimator.make_model(store, outputs, fit),
+        store,
+        torch.from_numpy(codes),
+        estimator.loss(codes),
+        fits,
+        estimator.schedule(),
+        together=together,
+        progress=progress,
+    )
+    return [
+        (one.model, apply(one.model, one.model, store).double().softmax(-1).cpu().numpy())
+        for one in fitted
+    ]

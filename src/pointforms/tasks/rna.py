@@ -1,0 +1,101 @@
+"""RNA kinetics: short trajectories of transcription, splicing and degradation in two regimes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pointforms.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Kinetics:
+    """Rates of u̇ = α - βu, ṡ = βu - γs, one of each a gene (or (n, genes) for n cells)."""
+
+    alpha: np.ndarray
+    beta: np.ndarray
+    gamma: np.ndarray
+
+    def steady_state(self) -> tuple[np.ndarray, np.ndarray]:
+        """u = α/β, s = α/γ."""
+        return self.alpha / self.beta, self.alpha / self.gamma
+
+    def solve(self, u0: np.ndarray, s0: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The exact solution at times t (m,) from u0, s0 (genes,): (m, genes) each.
+
+        u(t) = α/β + a e^{-βt} with a = u0 - α/β, and
+        s(t) = α/γ + (s0 - α/γ) e^{-γt} + a β e^{-βt} t φ((γ-β) t), φ(x) = (1 - e^{-x}) / x,
+        a form that stays exact where γ = β.
+        """
+        t = t[:, None]
+        u_rest, s_rest = self.steady_state()
+        a = u0 - u_rest
+        x = (self.gamma - self.beta) * t
+        safe = np.where(np.abs(x) < 1e-12, 1.0, x)
+        phi = np.where(np.abs(x) < 1e-12, 1.0, -np.expm1(-safe) / safe)
+        decay = np.exp(-self.beta * t)
+        u = u_rest + a * decay
+        s = s_rest + (s0 - s_rest) * np.exp(-self.gamma * t) + a * self.beta * decay * t * phi
+        return u, s
+
+    def scattered(self, deviation: float, rng: np.random.Generator) -> Kinetics:
+        """Every rate times exp(ε), ε normal: one cell's own rates."""
+        return Kinetics(
+            *(
+                rate * np.exp(deviation * rng.normal(size=rate.shape))
+                for rate in (self.alpha, self.beta, self.gamma)
+            )
+        )
+
+
+# The regimes differ on a fifth of the genes, by up to this share of each rate.
+_CHANGED_SHARE, _CHANGE = 0.2, 0.4
+_START_SPREAD = 0.5
+_HETEROGENEITY = 0.15
+_NOISE = 0.02
+_END = 0.5
+
+
+def rna_velocity(
+    seed: int, clouds: int = 1000, genes: int = 25, shortest: int = 5, longest: int = 40
+) -> Task:
+    """Fragments of trajectories in two kinetic regimes, from the same starts.
+
+    Starts scatter about the steady state of the first regime, and each start is followed in
+    both, so that only the directions of motion tell them apart.
+    """
+    rng = np.random.default_rng([seed, 2])
+    base = Kinetics(*(rng.uniform(0.5, 2.0, genes) for _ in range(3)))
+    changed = rng.permutation(genes)[: max(1, round(_CHANGED_SHARE * genes))]
+    rates = []
+    for rate in (base.alpha, base.beta, base.gamma):
+        other = rate.copy()
+        other[changed] += rate[changed] * _CHANGE * rng.choice([-1.0, 1.0], len(changed))
+        rates.append(other)
+    regimes = (base, Kinetics(*rates))
+    u_rest, s_rest = base.steady_state()
+
+    made = []
+    times = np.linspace(0.0, _END, 2 * longest)[::2]
+    for group in range((clouds + 1) // 2):
+        u0 = u_rest * np.exp(_START_SPREAD * rng.normal(size=genes))
+        s0 = s_rest * np.exp(_START_SPREAD * rng.normal(size=genes))
+        for label in range(2):
+            u, s = regimes[label].scattered(_HETEROGENEITY, rng).solve(u0, s0, times)
+            states = np.concatenate([u, s], -1)
+            states += _NOISE * rng.normal(size=states.shape)
+            fragment = states[: rng.integers(shortest, longest + 1)]
+            made.append((rng.permutation(fragment), label, group))
+    made = made[:clouds]
+    names = [f"{kind}{g}" for kind in "us" for g in range(genes)]
+    return Task(
+        "rna-velocity",
+        [cloud for cloud, _, _ in made],
+        np.array([label for _, label, _ in made]),
+        np.array([group for _, _, group in made]),
+        tuple(names),
+        ("base", "perturbed"),
+        "early fragments of RNA kinetics under two sets of rates",
+        seed,
+    )
