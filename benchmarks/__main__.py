@@ -1,12 +1,12 @@
-"""`python -m benchmarks [accuracy] [speed]`: all of them when none is named."""
+"""`python -m benchmarks [accuracy] [speed] [learning]`: all of them when none is named."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import accuracy, speed
+from benchmarks import accuracy, learning, speed
 
-_ALL = {"accuracy": accuracy.main, "speed": speed.main}
+_ALL = {"accuracy": accuracy.main, "speed": speed.main, "learning": learning.main}
 
 
 def main(names: list[str]) -> int:

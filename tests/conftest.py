@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+torch.set_num_threads(1)  # the tensors are small, and the machine may be busy
+
 
 @pytest.fixture
 def rng() -> np.random.Generator:

@@ -42,15 +42,23 @@ def main(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("demo"),
 ) -> None:
-    """Estimate the Gram field of a noisy torus, print how close it is, and draw it."""
-    from pointforms.demo import run_demo
+    """Estimate the Gram field of a noisy torus, then learn to tell circles from lines.
 
-    with _explained("demo"):
-        found, picture = run_demo(out)
-    _print_pairs(found)
-    typer.echo(f"\nPicture: {picture.resolve()}")
+    Prints how well both went and draws them.
+    """
+    from pointforms.demo import circles, torus
+
+    for title, part in (
+        ("The geometry of a cloud: a noisy torus", torus.run),
+        ("Learning from clouds: circles against lines, 5 folds", circles.run),
+    ):
+        _console.rule(title, align="left")
+        with _explained("demo"):
+            found, picture = part(out)
+        _print_pairs(found)
+        typer.echo(f"Picture: {picture.resolve()}\n")
 
 
 @app.command()

@@ -41,7 +41,7 @@ class FeatureNorm(nn.Module):
             self._remember(center.detach(), variance.detach())
         else:
             center, variance = self.center, self.variance
-        scale = torch.rsqrt(variance + 1e-6 * variance.mean() + torch.finfo(variance.dtype).tiny)
+        scale = torch.rsqrt(variance + 1e-6 * variance.mean() + 1e-12)
         return (features - center) * scale * self.gain + self.shift
 
     def _remember(self, center: Tensor, variance: Tensor) -> None:
@@ -71,6 +71,7 @@ class PointFormNetwork(nn.Module):
 
     mean: Tensor
     scale: Tensor
+    energy: Tensor
 
     def __init__(
         self,
@@ -100,6 +101,7 @@ class PointFormNetwork(nn.Module):
         )
         self.register_buffer("mean", torch.zeros(features))
         self.register_buffer("scale", torch.ones(features))
+        self.register_buffer("energy", torch.ones(len(degrees)))
 
     def standardize(self, mean: Tensor, scale: Tensor) -> None:
         """Coordinates enter the networks as (x - mean) / scale, and the factor as V / scale."""
@@ -108,6 +110,16 @@ class PointFormNetwork(nn.Module):
         for layer in self.layers:
             layer.set_scale(self.scale)
 
+    def calibrate(self, batch: FormBatch) -> None:
+        """Measure readouts in units of the forms' mean energy on these clouds.
+
+        Degrees above the dimension, or coordinates in odd units, make it tiny or huge.
+        """
+        with torch.no_grad():
+            for i, C in enumerate(self.comparison_matrices(batch)):
+                energy = C.diagonal(dim1=-2, dim2=-1).mean()
+                self.energy[i] = energy.clamp_min(torch.finfo(C.dtype).tiny ** 0.75)
+
     def comparison_matrices(self, batch: FormBatch) -> list[Tensor]:
         """(B, l, l) for each degree."""
         x = (batch.points - self.mean) / self.scale
@@ -115,7 +127,10 @@ class PointFormNetwork(nn.Module):
 
     def features(self, batch: FormBatch) -> Tensor:
         """Readouts of all degrees: (B, f)."""
-        return torch.cat([self.readout(C) for C in self.comparison_matrices(batch)], -1)
+        matrices = self.comparison_matrices(batch)
+        return torch.cat(
+            [self.readout(C / e) for C, e in zip(matrices, self.energy, strict=True)], -1
+        )
 
     def forward(self, batch: FormBatch, counts: Tensor | None = None) -> Tensor:
         """(B, outputs)."""

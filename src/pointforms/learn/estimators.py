@@ -34,6 +34,9 @@ from pointforms.learn import persistence
 from pointforms.learn.split import validation_part
 from pointforms.learn.trainer import Fit, Schedule, apply, train
 
+# Clouds on which the unit of the comparison matrices is measured.
+_CALIBRATION_CLOUDS = 64
+
 
 class _PointFormEstimator(BaseEstimator):  # type: ignore[misc]
     """What the three estimators share: options, geometry, training, storage."""
@@ -215,6 +218,7 @@ class _PointFormEstimator(BaseEstimator):  # type: ignore[misc]
         model = self._new_model(outputs)
         torch.set_rng_state(generator_state)  # leave the caller's random numbers alone
         model.standardize(*store.moments(fit.train))
+        model.calibrate(store.gather(torch.from_numpy(fit.train[:_CALIBRATION_CLOUDS])))
         return model
 
     def schedule(self) -> Schedule:

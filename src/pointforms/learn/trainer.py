@@ -242,7 +242,12 @@ def _train_stack(
                 break
             stack.keep(rows_kept)
             optimizer.keep(rows_kept)
-    for one, state in zip(fitted, best_state, strict=True):
+    for fit, one, state in zip(fits, fitted, best_state, strict=True):
+        if not state:
+            raise FloatingPointError(
+                f"training diverged: the loss was never finite (learning_rate={fit.learning_rate}, "
+                f"seed={fit.seed})"
+            )
         one.model.load_state_dict(state)
         one.model.eval()
     return fitted

@@ -1,4 +1,4 @@
-"""The demonstration behind `npf demo`: the Gram field of a noisy torus, measured and drawn."""
+"""The Gram field of a noisy torus, measured against the truth and drawn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _POINTS, _NOISE, _SEED = 4000, 0.05, 0
 _ELEVATION, _AZIMUTH = 48.0, -60.0
 
 
-def run_demo(folder: Path) -> tuple[dict[str, str], Path]:
+def run(folder: Path) -> tuple[dict[str, str], Path]:
     """Estimate the field, draw it into `folder`, and return what was found and the picture."""
     need("matplotlib", "plot")
     folder.mkdir(parents=True, exist_ok=True)
