@@ -37,7 +37,7 @@ def batch_of(fields, degrees=()) -> FormBatch:
 
 def as_forms(module: PointForms):
     """A layer's dense network as the callable that the pairings take."""
-    return lambda p: module.network(p).mT
+    return module.network
 
 
 def wedge_product(module: PointForms):
@@ -45,9 +45,8 @@ def wedge_product(module: PointForms):
     from pointforms.exterior import compound
 
     def forms(p):
-        one = module.network(p).unflatten(-1, (module.forms, module.network.terms, module.degree))
-        minors = compound(one.movedim(1, -2), module.degree)[..., 0]  # (n, l, R, C)
-        return minors.sum(2)
+        one = module.network(p).unflatten(1, (module.forms, module.network.terms, module.degree))
+        return compound(one, module.degree).squeeze(-2).sum(2)  # (n, l, R, 1, C) -> (n, l, C)
 
     return forms
 
@@ -126,9 +125,9 @@ def test_rigid_motion_of_clouds_with_the_forms(rng):
         first, last = moved.network.trunk[0], moved.network.last
         first.weight.copy_(first.weight @ Q.T)
         first.bias.sub_(first.weight @ torch.from_numpy(t))
-        weight = last.weight.view(D, 3, -1)
-        last.weight.copy_(torch.einsum("ij,jlh->ilh", Q, weight).reshape_as(last.weight))
-        last.bias.copy_((Q @ last.bias.view(D, 3)).flatten())
+        weight = last.weight.view(3, D, -1)
+        last.weight.copy_(torch.einsum("ij,ljh->lih", Q, weight).reshape_as(last.weight))
+        last.bias.copy_((last.bias.view(3, D) @ Q.T).flatten())
     torch.testing.assert_close(moved(after, after.points), C, rtol=1e-8, atol=1e-10)
 
 

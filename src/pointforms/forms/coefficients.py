@@ -21,7 +21,7 @@ def hidden_layers(features: int, widths: Sequence[int]) -> tuple[nn.Sequential, 
 
 
 class DenseCoefficients(nn.Module):
-    """l k-forms with one coefficient for each basis form dx^I: F_θ: R^D -> R^{C(D,k) × l}.
+    """l k-forms with one coefficient for each basis form dx^I: F_θ: R^D -> R^{l × C(D,k)}.
 
     Parameters
     ----------
@@ -43,20 +43,21 @@ class DenseCoefficients(nn.Module):
         self.basis = comb(features, degree)
         self.last = nn.Linear(width, self.basis * forms)
         # 1 / Π_{i in I} s_i: dx^I in standardised coordinates, in terms of the given ones
-        self.register_buffer("unit", torch.ones(self.basis, 1))
+        self.register_buffer("unit", torch.ones(self.basis))
 
     def set_scale(self, scale: Tensor) -> None:
         """Take the coefficients to be those of forms in coordinates divided by scale (D,)."""
         indices = multi_indices(len(scale), self.degree).to(scale.device)
-        self.unit.copy_(scale[indices].prod(-1).reciprocal().unsqueeze(-1))
+        self.unit.copy_(scale[indices].prod(-1).reciprocal())
 
     def forward(self, x: Tensor) -> Tensor:
-        """Coefficients at standardised points: (..., D) -> (..., C(D, k), l)."""
+        """Coefficients at standardised points: (..., D) -> (..., l, C(D, k))."""
         # the scale goes into the weights, which are fewer than the outputs
-        unit = self.unit.expand(self.basis, self.forms).flatten()
+        unit = self.unit.repeat(self.forms)
         weight, bias = self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
-        out = nn.functional.linear(self.trunk(x), weight, bias)
-        return out.unflatten(-1, (self.basis, self.forms))
+        out: Tensor = nn.functional.linear(self.trunk(x), weight, bias)
+        split: Tensor = out.unflatten(-1, (self.forms, self.basis))
+        return split
 
 
 class WedgeCoefficients(nn.Module):
@@ -80,16 +81,17 @@ class WedgeCoefficients(nn.Module):
         self.features = features
         self.trunk, width = hidden_layers(features, hidden)
         self.last = nn.Linear(width, features * forms * terms * degree)
-        self.register_buffer("unit", torch.ones(features, 1))
+        self.register_buffer("unit", torch.ones(features))
 
     def set_scale(self, scale: Tensor) -> None:
         """Take the 1-forms to be those of coordinates divided by scale (D,)."""
-        self.unit.copy_(scale.reciprocal().unsqueeze(-1))
+        self.unit.copy_(scale.reciprocal())
 
     def forward(self, x: Tensor) -> Tensor:
-        """The 1-forms at standardised points: (..., D) -> (..., D, l R k)."""
+        """The 1-forms at standardised points: (..., D) -> (..., l R k, D)."""
         count = self.forms * self.terms * self.degree
-        unit = self.unit.expand(self.features, count).flatten()
+        unit = self.unit.repeat(count)
         weight, bias = self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
-        out = nn.functional.linear(self.trunk(x), weight, bias)
-        return out.unflatten(-1, (self.features, count))
+        out: Tensor = nn.functional.linear(self.trunk(x), weight, bias)
+        split: Tensor = out.unflatten(-1, (count, self.features))
+        return split

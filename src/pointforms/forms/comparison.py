@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from itertools import permutations
 from math import prod
+from typing import Any
 
 import torch
 from torch import Tensor
 
+# Columns of a factor from which pulled forms are compared point by point.
+_WIDE = 32
 # Permutations of up to so many slots are summed one by one: 4! = 24.
 _MAX_WEDGE_DEGREE = 4
 
 
 def compare(coefficients: Tensor, factor: Tensor, weights: Tensor) -> Tensor:
-    """C_ab = Σ_p μ(p) (ΛᵏVᵀ F_a)(p) · (ΛᵏVᵀ F_b)(p), cloud by cloud.
+    """C_ab = Σ_p μ(p) (F_a ΛᵏV)(p) · (F_b ΛᵏV)(p), cloud by cloud.
+
+    Differentiable, once, with respect to the coefficients; the geometry is fixed.
 
     Parameters
     ----------
-    coefficients : (B, n, C, l)
+    coefficients : (B, n, l, C)
     factor : (B, n, C, c)
         Λᵏ V, the compound of the Gram factor: V itself for k = 1.
     weights : (B, n)
@@ -27,9 +32,47 @@ def compare(coefficients: Tensor, factor: Tensor, weights: Tensor) -> Tensor:
     -------
     (B, l, l), symmetric PSD
     """
-    pulled = factor.mT @ coefficients  # (B, n, c, l): F is contracted with V first
-    X = (pulled * weights.sqrt()[..., None, None]).flatten(1, 2)
-    return X.mT @ X
+    return _Compare.apply(coefficients, factor, weights)[0]  # type: ignore[no-any-return, no-untyped-call]
+
+
+def compare_pulled(pulled: Tensor, weights: Tensor) -> Tensor:
+    """Σ_p μ(p) Y(p) Y(p)ᵀ of forms that were pulled through the factor, Y (B, n, l, c)."""
+    if pulled.shape[-1] > _WIDE:  # products point by point: moving Y about would cost more
+        return torch.einsum("bn,bnxy->bxy", weights, pulled @ pulled.mT)
+    X = (pulled * weights.sqrt()[..., None, None]).transpose(1, 2).flatten(2)
+    return X @ X.mT
+
+
+class _Compare(torch.autograd.Function):
+    """The comparison with its gradient: ∂/∂F ⟨g, C⟩ = μ (g + gᵀ) (F V) Vᵀ, one product each way.
+
+    Automatic differentiation would take the two factors of Y Yᵀ for different ones.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(F: Tensor, V: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        Y = F @ V  # F is contracted with V first
+        return compare_pulled(Y, mu), Y
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        _, V, mu = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(V, mu, output[1])
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor, _: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+        V, mu, Y = ctx.saved_tensors
+        both = g + g.mT
+        if Y.shape[-1] > _WIDE:
+            gY = (mu[..., None, None] * both.unsqueeze(1)) @ Y
+        else:
+            n, _, c = Y.shape[1:]
+            gX = both @ Y.transpose(1, 2).flatten(2)
+            gY = gX.unflatten(2, (n, c)).transpose(1, 2) * mu[..., None, None]
+        return gY @ V.mT, None, None
 
 
 def compare_wedges(
@@ -41,15 +84,15 @@ def compare_wedges(
 
     Parameters
     ----------
-    one_forms : (B, n, D, l R k)
+    one_forms : (B, n, l R k, D)
     factor : (B, n, D, r)
     weights : (B, n)
     forms, degree : l, k
     """
     if degree > _MAX_WEDGE_DEGREE:
         raise ValueError(f"degree={degree}: wedge coefficients go up to {_MAX_WEDGE_DEGREE}")
-    A = factor.mT @ one_forms  # (B, n, r, l R k)
-    M = (A.mT @ A).unflatten(-1, (-1, degree)).unflatten(-3, (-1, degree))  # (B, n, lR, k, lR, k)
+    A = one_forms @ factor  # (B, n, l R k, r)
+    M = (A @ A.mT).unflatten(-1, (-1, degree)).unflatten(-3, (-1, degree))  # (B, n, lR, k, lR, k)
     det = torch.zeros_like(M[..., 0, :, 0])
     for sigma in permutations(range(degree)):
         sign = prod(
@@ -60,5 +103,6 @@ def compare_wedges(
             term = term * M[..., a, :, sigma[a]]
         det = det + sign * term
     per_cloud = torch.einsum("bn,bnij->bij", weights, det)
-    per_form = per_cloud.unflatten(-1, (forms, -1)).sum(-1)
-    return per_form.unflatten(-2, (forms, -1)).sum(-2)
+    per_form: Tensor = per_cloud.unflatten(-1, (forms, -1)).sum(-1)
+    C: Tensor = per_form.unflatten(-2, (forms, -1)).sum(-2)
+    return C

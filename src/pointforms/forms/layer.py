@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from pointforms.exterior import COMPOUND_MAX, compound, pull
 from pointforms.forms.batch import FormBatch
 from pointforms.forms.coefficients import DenseCoefficients, WedgeCoefficients
-from pointforms.forms.comparison import compare, compare_wedges
+from pointforms.forms.comparison import compare, compare_pulled, compare_wedges
 
 CoefficientKind = Literal["dense", "wedge"]
 
@@ -86,13 +86,10 @@ class PointForms(nn.Module):
         size = max(1, _WORKING_SET // (self.forms * comb(D, self.degree - 1) * D))
 
         def pulled(points: Tensor, factor: Tensor) -> Tensor:
-            F = self.network(points).mT
-            return pull(F, factor, self.degree, "slots").mT
+            return pull(self.network(points), factor, self.degree, "slots")
 
         blocks = [
             checkpoint(pulled, p, v, use_reentrant=False)
             for p, v in zip(x.flatten(0, 1).split(size), V.split(size), strict=True)
         ]
-        X = torch.cat(blocks).view(B, n, -1, self.forms)
-        X = (X * batch.weights.sqrt()[..., None, None]).flatten(1, 2)
-        return X.mT @ X
+        return compare_pulled(torch.cat(blocks).unflatten(0, (B, n)), batch.weights)

@@ -22,6 +22,7 @@ class FeatureNorm(nn.Module):
 
     center: Tensor
     variance: Tensor
+    seen: Tensor
 
     def __init__(self, features: int) -> None:
         super().__init__()
@@ -103,11 +104,15 @@ class PointFormNetwork(nn.Module):
         self.register_buffer("scale", torch.ones(features))
         self.register_buffer("energy", torch.ones(len(degrees)))
 
+    def point_forms(self) -> list[PointForms]:
+        """The layers, one a degree."""
+        return [layer for layer in self.layers if isinstance(layer, PointForms)]
+
     def standardize(self, mean: Tensor, scale: Tensor) -> None:
         """Coordinates enter the networks as (x - mean) / scale, and the factor as V / scale."""
         self.mean.copy_(mean)
         self.scale.copy_(scale)
-        for layer in self.layers:
+        for layer in self.point_forms():
             layer.set_scale(self.scale)
 
     def calibrate(self, batch: FormBatch) -> None:
@@ -123,7 +128,7 @@ class PointFormNetwork(nn.Module):
     def comparison_matrices(self, batch: FormBatch) -> list[Tensor]:
         """(B, l, l) for each degree."""
         x = (batch.points - self.mean) / self.scale
-        return [layer(batch, x) for layer in self.layers]
+        return [layer(batch, x) for layer in self.point_forms()]
 
     def features(self, batch: FormBatch) -> Tensor:
         """Readouts of all degrees: (B, f)."""
@@ -134,4 +139,5 @@ class PointFormNetwork(nn.Module):
 
     def forward(self, batch: FormBatch, counts: Tensor | None = None) -> Tensor:
         """(B, outputs)."""
-        return self.head(self.norm(self.features(batch), counts))
+        outputs: Tensor = self.head(self.norm(self.features(batch), counts))
+        return outputs

@@ -153,8 +153,7 @@ class _PointFormEstimator(BaseEstimator):  # type: ignore[misc]
         return fields
 
     def _fitting_fields(self, clouds: Any) -> list[GramField]:
-        if hasattr(self, "dimension_"):
-            del self.dimension_
+        self.dimension_: int | None = None
         fields = self.gram_fields(clouds)
         self.dimension_ = fields[0].dimension
         self.n_features_in_ = fields[0].points.shape[1]
@@ -176,14 +175,16 @@ class _PointFormEstimator(BaseEstimator):  # type: ignore[misc]
         return FieldStore(fields, self.measure, degrees, getattr(torch, self.dtype), self.device)
 
     def _degrees(self) -> tuple[int, ...]:
-        return (self.degree,) if isinstance(self.degree, Integral) else tuple(self.degree)
+        degrees: Any = self.degree
+        return (int(degrees),) if isinstance(degrees, Integral) else tuple(degrees)
 
     # --- training ---------------------------------------------------------------------------
 
     def _check_options(self) -> None:
-        for degree in self._degrees() or ("none",):
-            if not isinstance(degree, Integral) or isinstance(degree, bool) or degree < 0:
-                raise ValueError(f"degree={self.degree!r}: expected whole numbers, at least 0")
+        degree: Any = self.degree
+        given: Any = (degree,) if isinstance(degree, Integral) else tuple(degree)
+        if not given or not all(isinstance(k, Integral) and int(k) >= 0 for k in given):
+            raise ValueError(f"degree={self.degree!r}: expected whole numbers, at least 0")
         for name, choices in (
             ("readout", tuple(READOUTS)),
             ("coefficients", ("dense", "wedge")),
@@ -267,7 +268,9 @@ class _PointFormEstimator(BaseEstimator):  # type: ignore[misc]
             self.schedule(),
             progress=self.progress,
         )[0]
-        self.model_ = fitted.model
+        assert isinstance(fitted.model, PointFormNetwork)
+        self.outputs_ = outputs
+        self.model_: PointFormNetwork = fitted.model
         self.history_ = fitted.history
         self.best_epoch_ = fitted.best_epoch
         return self
@@ -480,11 +483,12 @@ class PointFormTransformer(TransformerMixin, _PointFormEstimator):  # type: igno
             source = kind(**self.get_params(deep=False)).fit(clouds, y, groups)
             for name in ("model_", "history_", "best_epoch_", "dimension_", "n_features_in_"):
                 setattr(self, name, getattr(source, name))
-            self.outputs_ = source.model_.head[-1].out_features
+            self.outputs_ = source.outputs_
             return self
         store = self._store(self._fitting_fields(clouds))
         fit = Fit(np.arange(len(clouds)), np.arange(0), self.seed())
-        self.model_ = self.make_model(store, 1, fit).eval()
+        self.model_ = self.make_model(store, 1, fit)
+        self.model_.eval()
         self.history_, self.best_epoch_, self.outputs_ = [], 0, 1
         return self
 

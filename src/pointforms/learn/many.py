@@ -101,7 +101,7 @@ def _auroc(codes: np.ndarray, probabilities: np.ndarray) -> float:
 
 def _in_worker(*args: Any) -> list[tuple[nn.Module, np.ndarray]]:
     torch.set_num_threads(1)
-    return _train_part(*args, progress=False)
+    return _train_part(*args)
 
 
 def _train_part(
@@ -110,7 +110,7 @@ def _train_part(
     codes: np.ndarray,
     fits: list[Fit],
     together: bool | None,
-    progress: bool,
+    progress: bool = False,
 ) -> list[tuple[nn.Module, np.ndarray]]:
     outputs = len(estimator.classes_)
     fitted = train(

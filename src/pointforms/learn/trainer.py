@@ -203,14 +203,15 @@ def _train_stack(
         return (counts * loss(out, y)).sum() / counts.sum()
 
     def evaluate(params: Any, buffers: Any, batch: Any) -> Tensor:
-        return functional_call(template, (params, buffers), (FormBatch(*batch),))
+        outputs: Tensor = functional_call(template, (params, buffers), (FormBatch(*batch),))
+        return outputs
 
     for epoch in range(schedule.epochs):
         template.train()
         # cosine from the full rate to none
         factor = 0.5 * (1 + np.cos(np.pi * epoch / schedule.epochs))
         orders = [_batches(fits[i].train, schedule.batch_size, shuffles[i]) for i in running]
-        total = 0.0
+        total = torch.zeros(len(running), device=store.points.device)
         for step in range(len(orders[0][0])):
             index = torch.from_numpy(np.stack([o[0][step] for o in orders]))
             counts = torch.from_numpy(np.stack([o[1][step] for o in orders])).to(store.points)
@@ -219,7 +220,7 @@ def _train_stack(
             tree = (batch.points, batch.factor, batch.weights, batch.compounds)
             grads, value = stack.call(grad_and_value(batch_loss), tree, targets[index], counts)
             optimizer.step(stack.params, grads, float(factor))
-            total = total + value
+            total = total + value.detach()
         template.eval()
         scores = _validation_losses(
             stack, evaluate, store, targets, loss, [fits[i] for i in running]
@@ -300,7 +301,7 @@ def _validation_losses(
             out = stack.call(evaluate, tree)
             each = loss(out.flatten(0, 1), targets[index].flatten(0, 1)).view(index.shape)
         totals += (each.double().cpu().numpy() * counts[:, start : start + 64]).sum(1)
-    return (totals / counts.sum(1)).tolist()
+    return [float(mean) for mean in totals / counts.sum(1)]
 
 
 def apply(
