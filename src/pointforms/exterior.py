@@ -116,8 +116,8 @@ def _fill_slots(coefficients: Tensor, factor: Tensor, degree: int) -> Tensor:
     """
     n, l, _ = coefficients.shape
     D, r = factor.shape[-2:]
-    if degree > min(D, r):  # more slots than directions
-        return coefficients.new_zeros(n, l, comb(r, degree))
+    if degree > min(D, r):  # more slots than directions: zero, as a function of the coefficients
+        return coefficients @ coefficients.new_zeros(comb(D, degree), comb(r, degree))
     T = coefficients.unsqueeze(2)  # (n, l, C(r, 0), C(D, k))
     for j in range(degree):
         rest = comb(D, degree - j - 1)

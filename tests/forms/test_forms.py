@@ -77,25 +77,47 @@ def test_wedges_have_no_binomials():
     assert count(wedge) < 16 * 8 * 2 * 3 * 50 * 1.2
 
 
-@pytest.mark.parametrize("degree", [2, 3])
-def test_all_routes_agree(degree, fields, monkeypatch):
-    module = layer(degree)
-    plain = batch_of(fields)
-    expected = module(plain, plain.points)
-    prepared = batch_of(fields, degrees=(degree,))
-    assert degree in prepared.compounds
-    torch.testing.assert_close(module(prepared, prepared.points), expected)
+def gradients(C: torch.Tensor, module: PointForms) -> list[torch.Tensor]:
+    """Of a function of C that is not symmetric in it."""
+    weights = torch.arange(C.numel(), dtype=C.dtype).view_as(C)
+    return list(torch.autograd.grad((weights * C.square()).sum(), list(module.parameters())))
+
+
+@pytest.mark.parametrize("wide", [0, 32])
+@pytest.mark.parametrize("rank", [None, 3, 1])
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_all_routes_agree(degree, rank, wide, rng, monkeypatch):
+    """Factor, metric and blocks of slots, in value and gradient, and plain differentiation."""
+    import pointforms.forms.comparison as comparison
     import pointforms.forms.layer as module_file
 
-    monkeypatch.setattr(module_file, "COMPOUND_MAX", 0)
-    monkeypatch.setattr(module_file, "_WORKING_SET", 500)
-    blocks = module(plain, plain.points)
-    torch.testing.assert_close(blocks, expected)
-    grads = [
-        torch.autograd.grad(C.square().sum(), list(module.parameters())) for C in (blocks, expected)
-    ]
-    for a, b in zip(*grads, strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-7, atol=1e-9)
+    monkeypatch.setattr(comparison, "_WIDE", wide)
+    fields = pf.gram_fields([rng.normal(size=(n, D)) for n in (12, 30)], dimension=2, rank=rank)
+    module = layer(degree)
+    plain = batch_of(fields)
+    F = module.network(plain.points)
+    pulled = F @ torch.stack([_padded_compound(f, degree, 30) for f in fields])
+    expected = torch.einsum("bn,bnxc,bnyc->bxy", plain.weights, pulled, pulled)
+    found = [module(plain, plain.points)]
+    prepared = batch_of(fields, degrees=(degree,))
+    assert (degree in prepared.metrics) == (2 * comb(rank or D, degree) > comb(D, degree))
+    found.append(module(prepared, prepared.points))
+    if degree >= 2:
+        monkeypatch.setattr(module_file, "COMPOUND_MAX", -1)
+        monkeypatch.setattr(module_file, "_WORKING_SET", 500)
+        found.append(module(plain, plain.points))
+    reference = gradients(expected, module)
+    for C in found:
+        torch.testing.assert_close(C, expected, rtol=1e-9, atol=1e-12)
+        for a, b in zip(gradients(C, module), reference, strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-7, atol=1e-9)
+
+
+def _padded_compound(field, degree: int, n: int) -> torch.Tensor:
+    from pointforms.exterior import compound
+
+    L = compound(field.factor, degree)
+    return torch.cat([L, L.new_zeros(n - len(L), *L.shape[1:])])
 
 
 @pytest.mark.parametrize("coefficients", ["dense", "wedge"])

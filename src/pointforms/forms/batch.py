@@ -29,13 +29,20 @@ class FormBatch:
     weights : (..., B, n)
         μ; zero on padding.
     compounds : degree -> (..., B, n, C(D, k), C(r, k))
-        Λᵏ V where it was prepared.
+        Λᵏ V, for dense forms, where it was prepared,
+    metrics : degree -> (..., B, n, C(D, k), C(D, k))
+        or μ ΛᵏV ΛᵏVᵀ, where that is cheaper.
     """
 
     points: Tensor
     factor: Tensor
     weights: Tensor
     compounds: dict[int, Tensor] = field(default_factory=dict)
+    metrics: dict[int, Tensor] = field(default_factory=dict)
+
+    def tree(self) -> tuple[Tensor, Tensor, Tensor, dict[int, Tensor], dict[int, Tensor]]:
+        """The parts, as torch.func takes them."""
+        return self.points, self.factor, self.weights, self.compounds, self.metrics
 
 
 def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
@@ -67,9 +74,10 @@ class FieldStore:
         features = fields[0].points.shape[1]
         sizes = torch.tensor([len(f) for f in fields])
         total = int(sizes.sum())
-        self.points = torch.empty(total, features, dtype=dtype)
-        self.factor = torch.zeros(total, features, width, dtype=dtype)
-        self.weights = torch.empty(total, dtype=dtype)
+        # the last row is zero: padding refers to it
+        self.points = torch.zeros(total + 1, features, dtype=dtype)
+        self.factor = torch.zeros(total + 1, features, width, dtype=dtype)
+        self.weights = torch.zeros(total + 1, dtype=dtype)
         start = 0
         for one in fields:
             rows = slice(start, start + len(one))
@@ -80,11 +88,14 @@ class FieldStore:
         self.points, self.factor, self.weights = (
             t.to(device) for t in (self.points, self.factor, self.weights)
         )
-        self.compounds = {
-            k: compound(self.factor, k)
-            for k in degrees
-            if k >= 2 and compound_fits(features, width, k, total)
-        }
+        self.compounds, self.metrics = {}, {}
+        for k in degrees:
+            if k >= 1 and compound_fits(features, width, k, total):
+                L = compound(self.factor, k)
+                if 2 * L.shape[-1] > L.shape[-2]:  # one wide product beats two narrow ones
+                    self.metrics[k] = L @ L.mT * self.weights[:, None, None]
+                elif k >= 2:
+                    self.compounds[k] = L
         self.sizes = sizes.to(device)
         self.offsets = (sizes.cumsum(0) - sizes).to(device)
 
@@ -95,7 +106,7 @@ class FieldStore:
         """Mean and deviation of every coordinate over the points of some clouds: (D,), (D,)."""
         chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)
         chosen[torch.as_tensor(np.asarray(clouds), device=self.sizes.device)] = True
-        points = self.points[chosen.repeat_interleave(self.sizes)].double()
+        points = self.points[:-1][chosen.repeat_interleave(self.sizes)].double()
         deviation = points.std(0, correction=0)
         deviation = torch.where(deviation > 0, deviation, 1.0)  # a constant coordinate stays
         return points.mean(0).to(self.points), deviation.to(self.points)
@@ -110,12 +121,16 @@ class FieldStore:
         if rows is None:
             rows = torch.arange(int(sizes.max()), device=index.device).expand(*index.shape, -1)
         real = rows < sizes
-        place = self.offsets[index].unsqueeze(-1) + torch.where(real, rows, 0)
-        weights = torch.where(real, self.weights[place], 0.0)
-        part = sizes > rows.shape[-1]
-        weights = torch.where(part, weights * sizes / rows.shape[-1], weights)
+        place = torch.where(real, self.offsets[index].unsqueeze(-1) + rows, len(self.points) - 1)
+        weights = self.weights[place]
         compounds = {k: values[place] for k, values in self.compounds.items()}
-        return FormBatch(self.points[place], self.factor[place], weights, compounds)
+        metrics = {k: values[place] for k, values in self.metrics.items()}
+        m = rows.shape[-1]
+        if int(sizes.max()) > m:
+            whole = (sizes / m).clamp_min(1.0).to(weights.dtype)
+            weights = weights * whole
+            metrics = {k: values * whole[..., None, None] for k, values in metrics.items()}
+        return FormBatch(self.points[place], self.factor[place], weights, compounds, metrics)
 
 
 def pad(rows: Tensor, batch: Tensor, clouds: int | None = None) -> tuple[Tensor, Tensor]:

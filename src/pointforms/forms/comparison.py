@@ -35,6 +35,15 @@ def compare(coefficients: Tensor, factor: Tensor, weights: Tensor) -> Tensor:
     return _Compare.apply(coefficients, factor, weights)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
+def compare_by_metric(coefficients: Tensor, metric: Tensor) -> Tensor:
+    """The same from the weighted k-th Gram matrices, metric (B, n, C, C) = μ ΛᵏV ΛᵏVᵀ.
+
+    With Z = F G the gradient ∂/∂F ⟨g, C⟩ = (g + gᵀ) Z needs no product with the geometry, so this
+    is the cheaper route where the factor is more than half as wide as it is high.
+    """
+    return _CompareByMetric.apply(coefficients, metric)[0]  # type: ignore[no-any-return, no-untyped-call]
+
+
 def compare_pulled(pulled: Tensor, weights: Tensor) -> Tensor:
     """Σ_p μ(p) Y(p) Y(p)ᵀ of forms that were pulled through the factor, Y (B, n, l, c)."""
     if pulled.shape[-1] > _WIDE:  # products point by point: moving Y about would cost more
@@ -73,6 +82,35 @@ class _Compare(torch.autograd.Function):
             gX = both @ Y.transpose(1, 2).flatten(2)
             gY = gX.unflatten(2, (n, c)).transpose(1, 2) * mu[..., None, None]
         return gY @ V.mT, None, None
+
+
+class _CompareByMetric(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(F: Tensor, G: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        Z = F @ G
+        if F.shape[-1] > _WIDE:
+            C = (F @ Z.mT).sum(1)
+        else:
+            Z = Z.transpose(1, 2).flatten(2)
+            C = F.transpose(1, 2).flatten(2) @ Z.mT
+        return 0.5 * (C + C.mT), Z
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(output[1])
+        ctx.shape = inputs[0].shape
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor, _: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        (Z,) = ctx.saved_tensors
+        both = g + g.mT
+        if ctx.shape[-1] > _WIDE:
+            return both.unsqueeze(1) @ Z, None
+        gF = (both @ Z).unflatten(2, (ctx.shape[1], ctx.shape[3]))
+        return gF.transpose(1, 2), None
 
 
 def compare_wedges(

@@ -13,7 +13,12 @@ from torch.utils.checkpoint import checkpoint
 from pointforms.exterior import COMPOUND_MAX, compound, pull
 from pointforms.forms.batch import FormBatch
 from pointforms.forms.coefficients import DenseCoefficients, WedgeCoefficients
-from pointforms.forms.comparison import compare, compare_pulled, compare_wedges
+from pointforms.forms.comparison import (
+    compare,
+    compare_by_metric,
+    compare_pulled,
+    compare_wedges,
+)
 
 CoefficientKind = Literal["dense", "wedge"]
 
@@ -70,6 +75,8 @@ class PointForms(nn.Module):
             return compare_wedges(one_forms, batch.factor, batch.weights, self.forms, self.degree)
         if self.degree == 0:
             return compare(self.network(x), torch.ones_like(x[..., :1, None]), batch.weights)
+        if self.degree in batch.metrics:
+            return compare_by_metric(self.network(x), batch.metrics[self.degree])
         if self.degree == 1:
             return compare(self.network(x), batch.factor, batch.weights)
         if self.degree in batch.compounds:

@@ -100,7 +100,8 @@ def _stack_size(store: FieldStore, schedule: Schedule, together: bool | None) ->
         return 1_000_000 if together else 1
     n = min(int(store.sizes.max()), schedule.points or int(store.sizes.max()))
     entries = schedule.batch_size * n * store.factor[0].numel()
-    entries += sum(schedule.batch_size * n * c[0].numel() for c in store.compounds.values())
+    for prepared in (*store.compounds.values(), *store.metrics.values()):
+        entries += schedule.batch_size * n * prepared[0].numel()
     return max(1, _TOGETHER // entries)
 
 
@@ -217,7 +218,7 @@ def _train_stack(
             counts = torch.from_numpy(np.stack([o[1][step] for o in orders])).to(store.points)
             rows = _some_rows(store, index, schedule.points, [shuffles[i] for i in running])
             batch = store.gather(index, rows)
-            tree = (batch.points, batch.factor, batch.weights, batch.compounds)
+            tree = batch.tree()
             grads, value = stack.call(grad_and_value(batch_loss), tree, targets[index], counts)
             optimizer.step(stack.params, grads, float(factor))
             total = total + value.detach()
@@ -296,7 +297,7 @@ def _validation_losses(
     for start in range(0, longest, 64):
         index = torch.from_numpy(filled[:, start : start + 64])
         batch = store.gather(index)
-        tree = (batch.points, batch.factor, batch.weights, batch.compounds)
+        tree = batch.tree()
         with torch.no_grad():
             out = stack.call(evaluate, tree)
             each = loss(out.flatten(0, 1), targets[index].flatten(0, 1)).view(index.shape)
