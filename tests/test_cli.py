@@ -28,9 +28,11 @@ def test_demo_prints_and_draws(tmp_path, monkeypatch):
     result = run(app, ["demo", "--out", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
     assert "dimension (estimated)  2" in result.stdout
-    picture = tmp_path / "out" / "torus.png"
-    assert str(picture) in result.stdout.replace("\n", "")
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "AUROC" in result.stdout
+    for name in ("torus.png", "circles-vs-lines.png"):
+        picture = tmp_path / "out" / name
+        assert str(picture) in result.stdout
+        assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_inspect_lists_clouds(tmp_path, rng):
@@ -106,7 +108,8 @@ def test_importing_changes_no_threads():
 def test_public_names():
     contract = {
         "PAPER_SETTINGS", "carre_du_champ", "comparison_matrix", "gram_field", "gram_fields",
-        "inner", "inner_global", "laplacian",
+        "inner", "inner_global", "laplacian", "PointFormClassifier", "PointFormRegressor",
+        "PointFormTransformer", "load", "tasks",
     }  # fmt: skip
     assert contract <= set(pointforms.__all__)
     for name in pointforms.__all__:

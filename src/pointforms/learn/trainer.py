@@ -115,13 +115,24 @@ class _Stack:
         self.params = {name: p.detach() for name, p in params.items()}
         self.buffers = {name: b.detach() for name, b in buffers.items()}
 
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """function(params, buffers, *args) of every model."""
+    def call(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+        """function(params, buffers, *args) of every model: (E, ...)."""
         if self.single:  # no need for the machinery, and its limits do not bind
-            first = lambda tree: {k: v[0] for k, v in tree.items()}  # noqa: E731
-            out = function(first(self.params), first(self.buffers), *(_first(a) for a in args))
-            return _unsqueezed(out)
-        return vmap(function, randomness="different")(self.params, self.buffers, *args)
+            one = function(_first(self.params), _first(self.buffers), *map(_first, args))
+            return one.unsqueeze(0)
+        return vmap(function)(self.params, self.buffers, *args)  # type: ignore
+
+    def gradients(
+        self, function: Callable[..., Tensor], *args: Any
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """Gradients of function(params, buffers, *args) of every model, and its values (E,)."""
+        if not self.single:
+            return vmap(grad_and_value(function))(self.params, self.buffers, *args)  # type: ignore
+        params = {name: p[0].detach().requires_grad_() for name, p in self.params.items()}
+        value = function(params, _first(self.buffers), *map(_first, args))
+        grads = torch.autograd.grad(value, list(params.values()))
+        named = {name: g.unsqueeze(0) for name, g in zip(params, grads, strict=True)}
+        return named, value.detach().unsqueeze(0)
 
     def keep(self, rows: Tensor) -> None:
         """Go on with some of the models only."""
@@ -134,19 +145,12 @@ class _Stack:
 
 
 def _first(tree: Any) -> Any:
+    """The first model's part of stacked tensors: views, so that buffers can be updated."""
     if isinstance(tree, Tensor):
         return tree[0]
     if isinstance(tree, dict):
         return {k: _first(v) for k, v in tree.items()}
     return tuple(_first(v) for v in tree)
-
-
-def _unsqueezed(tree: Any) -> Any:
-    if isinstance(tree, Tensor):
-        return tree.unsqueeze(0)
-    if isinstance(tree, dict):
-        return {k: _unsqueezed(v) for k, v in tree.items()}
-    return tuple(_unsqueezed(v) for v in tree)
 
 
 class _AdamW:
@@ -219,7 +223,7 @@ def _train_stack(
             rows = _some_rows(store, index, schedule.points, [shuffles[i] for i in running])
             batch = store.gather(index, rows)
             tree = batch.tree()
-            grads, value = stack.call(grad_and_value(batch_loss), tree, targets[index], counts)
+            grads, value = stack.gradients(batch_loss, tree, targets[index], counts)
             optimizer.step(stack.params, grads, float(factor))
             total = total + value.detach()
         template.eval()

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pointforms as pf
+from pointforms.learn.many import cross_fit
+
+
+@pytest.fixture(scope="module")
+def task():
+    return pf.tasks.load("circles-vs-lines")
+
+
+def run(task, **options):
+    chosen = slice(0, 80)
+    estimator = pf.PointFormClassifier(epochs=3, hidden=(8,), forms=3, dtype="float64")
+    return cross_fit(
+        estimator,
+        [cloud[:32] for cloud in task.clouds[chosen]],
+        task.labels[chosen],
+        task.folds[chosen] % 2,
+        (0, 1),
+        task.groups[chosen],
+        **options,
+    )
+
+
+def test_neither_stacking_nor_processes_change_the_outcome(task):
+    alone = run(task, together=False)
+    together = run(task, together=True)
+    shared = run(task, n_jobs=2)
+    assert alone.probabilities.shape == (2, 80, 2)
+    assert alone.auroc.shape == (2, 2)
+    assert len(alone.models) == 4
+    for other in (together, shared):
+        np.testing.assert_allclose(other.probabilities, alone.probabilities, atol=1e-8)
+    mean, spread = alone.summary()
+    assert mean == pytest.approx(alone.auroc.mean())
+    assert spread >= 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("readout", ["tri", "flat", "gram"])
+def test_circles_vs_lines_is_solved(task, readout):
+    found = cross_fit(
+        pf.PointFormClassifier(readout=readout),
+        task.clouds, task.labels, task.folds, (0,), task.groups, n_jobs=2,
+    )  # fmt: skip
+    assert found.auroc.min() >= 0.999
+    assert sum(p.numel() for p in found.models[0].parameters()) <= 68_866
+
+
+@pytest.mark.slow
+def test_rna_velocity_is_learned():
+    """Logistic regression on the means of the clouds stays below 0.75."""
+    task = pf.tasks.load("rna-velocity")
+    found = cross_fit(
+        pf.PointFormClassifier(), task.clouds, task.labels, task.folds, (0,), task.groups, n_jobs=2
+    )
+    assert found.auroc.mean() >= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coefficients", ["dense", "wedge"])
+@pytest.mark.parametrize("degree", [2, 3])
+def test_high_degrees_train_in_fifty_dimensions(degree, coefficients, rng):
+    from benchmarks.speed import peak_bytes
+
+    clouds = [rng.normal(size=(n, 50)) for n in rng.integers(5, 12, 16)]
+    clf = pf.PointFormClassifier(
+        degree=degree, coefficients=coefficients, epochs=1, dimension=3, random_state=0
+    )
+    assert peak_bytes(lambda: clf.fit(clouds, np.arange(16) % 2)) < 4e9
+    assert np.isfinite(clf.predict_proba(clouds)).all()
