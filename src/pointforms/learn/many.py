@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from joblib import Parallel, delayed
+from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from torch import nn
 
@@ -58,12 +59,13 @@ def cross_fit(
     Gram fields are computed once. Fits of one shape train together; `n_jobs` processes of one
     thread each share them (-1 is one a core). The outcome does not depend on either.
     """
+    estimator = clone(estimator)  # the caller's stays as it is
     folds = np.asarray(folds)
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    estimator._check_options()
+    estimator.check_options()
     fields = estimator.gram_fields(clouds)
     estimator.n_features_in_, estimator.classes_ = fields[0].points.shape[1], classes
-    store = estimator._store(fields)
+    store = estimator.field_store(fields)
     plan = [
         (fold, s, estimator.make_fit(np.flatnonzero(folds != fold), codes, groups, int(seed)))
         for fold in np.unique(folds)
