@@ -51,7 +51,9 @@ def draw(model: PointFormNetwork, task: Task, path: Path) -> None:
 
     colours = ("#0072B2", "#D55E00")
     limit = 1.05 * max(float(np.abs(cloud).max()) for cloud in task.clouds)
-    figure, axes = plt.subplots(1, 1 + _FORMS, figsize=(3.1 * (1 + _FORMS), 3.5), layout="constrained")
+    figure, axes = plt.subplots(
+        1, 1 + _FORMS, figsize=(3.1 * (1 + _FORMS), 3.5), layout="constrained"
+    )
     for row in axes:
         row.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal", xticks=[], yticks=[])
     for label in range(2):
@@ -61,7 +63,9 @@ def draw(model: PointFormNetwork, task: Task, path: Path) -> None:
             for piece in np.split(ordered, cut):
                 axes[0].plot(*piece.T, color=colours[label], linewidth=1.2)
     axes[0].set_title("trajectories")
-    handles = [Line2D([], [], color=c, label=n) for c, n in zip(colours, task.class_names, strict=True)]
+    handles = [
+        Line2D([], [], color=c, label=n) for c, n in zip(colours, task.class_names, strict=True)
+    ]
     axes[0].legend(handles=handles, loc="upper right", fontsize=8, framealpha=0.9)
 
     ticks = np.linspace(-0.95 * limit, 0.95 * limit, 17)
@@ -76,7 +80,9 @@ def draw(model: PointFormNetwork, task: Task, path: Path) -> None:
         arrows = F[:, a] / np.quantile(length, 0.9)
         colour = colours[int(cosine[1] > cosine[0])]
         axes[1 + a].quiver(*grid.T, *arrows.T, color=colour, scale=18, width=0.006)
-        axes[1 + a].set_title(f"ω{a + 1}   turning {cosine[0]:.2f}, leaving {cosine[1]:.2f}", fontsize=10)
+        axes[1 + a].set_title(
+            f"ω{a + 1}   turning {cosine[0]:.2f}, leaving {cosine[1]:.2f}", fontsize=10
+        )
     figure.suptitle(
         "Learned 1-forms: coloured by the class along whose flow they lie, (y, -x) or (x, y)",
         fontsize=11,
@@ -92,7 +98,7 @@ def _alignment(form: np.ndarray, flow: np.ndarray) -> float:
 
 
 def one_forms(model: PointFormNetwork, points: np.ndarray) -> np.ndarray:
-    """Coefficients of the learned 1-forms at points (n, D), in the data's coordinates: (n, l, D)."""
+    """Coefficients of the learned 1-forms at points (n, D), in their coordinates: (n, l, D)."""
     with torch.no_grad():
         x = (torch.from_numpy(points).to(model.mean) - model.mean) / model.scale
         coefficients: np.ndarray = model.point_forms()[0].network(x).double().numpy()

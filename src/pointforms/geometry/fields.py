@@ -117,8 +117,9 @@ def gram_field(
     settings = GramSettings.among(locals())
     cloud = as_cloud(points)
     settings.check_width(cloud.shape[1])
-    field = _fields_of_batch(cloud.unsqueeze(0), resolve_neighbors(cloud, settings))[0]
-    return replace(field, settings=settings)
+    resolved = resolve_neighbors(cloud, settings)
+    field = _fields_of_batch(cloud.unsqueeze(0), resolved)[0]
+    return field if resolved is settings else replace(field, settings=settings)
 
 
 def gram_fields(
@@ -247,17 +248,19 @@ def _fields_of_batch(points: Tensor, settings: GramSettings) -> list[GramField]:
     for b, d in enumerate(map(int, geometry.dimension.flatten().tolist())):
         # a batch is as wide as its largest d; a projector has exactly its own cloud's
         width = min(d, V.shape[-1]) if settings.spectrum == "projector" else V.shape[-1]
-        # copies, so that keeping (or pickling) one field does not keep its batch
+        parts = [points[b], V[b, ..., :width], geometry.log_density[b], scale[b], lost[b]]
+        if len(points) > 1:  # copies, so that keeping (or pickling) one does not keep them all
+            parts = [part.clone() for part in parts]
         fields.append(
             GramField(
-                points=points[b].clone(),
-                factor=V[b, ..., :width].clone() if len(points) > 1 else V[b, ..., :width],
-                log_density=geometry.log_density[b].clone(),
-                scale=scale[b].clone(),
+                points=parts[0],
+                factor=parts[1],
+                log_density=parts[2],
+                scale=parts[3],
                 dimension=d,
                 bandwidth=float(geometry.kernel.epsilon[b, 0]),
                 neighbors=geometry.kernel.weights.shape[-1],
-                discarded_trace=lost[b].clone(),
+                discarded_trace=parts[4],
                 settings=settings,
             )
         )

@@ -37,7 +37,8 @@ def gram_factors(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Te
     if not projector and settings.calibrate:
         factor = calibration(trace.view(B, n), geometry.dimension, settings.calibrate)
         V *= factor.sqrt().view(B, -1, 1, 1)
-        lost *= factor
+        if r < min(k, D):
+            lost *= factor
     return V, lost
 
 

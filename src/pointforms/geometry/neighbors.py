@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -102,9 +103,16 @@ def representatives(points: Tensor, count: int) -> Tensor:
     n, D = points.shape[1:]
     rank = torch.linspace(0, n - 1, min(n, count), device=points.device).round().long()
     # points of a grid share their radii: a fixed functional, too small to matter else, parts them
-    functional = torch.arange(1, D + 1, dtype=points.dtype, device=points.device).mul(0.618) % 1
-    tie_break = 64 * torch.finfo(points.dtype).eps * (points @ functional)
+    tie_break = points @ torch.from_numpy(_tie_break(D)).to(points)
+    tie_break *= 64 * torch.finfo(points.dtype).eps
     return (points.square().sum(-1) + tie_break).argsort(dim=-1)[:, rank]
+
+
+@lru_cache(maxsize=256)
+def _tie_break(D: int) -> np.ndarray:
+    """A linear functional with unequal coefficients."""
+    values: np.ndarray = np.arange(1, D + 1) * 0.618 % 1
+    return values
 
 
 def _choose(points: Tensor) -> Search:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -78,10 +78,9 @@ class GramSettings:
     search: Search = "auto"
 
     def __post_init__(self) -> None:
-        for option in fields(self):  # NumPy's numbers and strings, as from an array of choices
-            value = getattr(self, option.name)
-            if isinstance(value, np.generic):
-                object.__setattr__(self, option.name, value.item())
+        for name, value in list(vars(self).items()):
+            if isinstance(value, np.generic):  # as from an array of choices
+                object.__setattr__(self, name, value.item())
         for name in ("bandwidth", "alpha", "beta"):  # 1 and 1.0 are one setting
             value = getattr(self, name)
             if isinstance(value, int) and not isinstance(value, bool):
@@ -134,8 +133,7 @@ class GramSettings:
     @classmethod
     def among(cls, options: dict[str, Any]) -> GramSettings:
         """Settings from a function's arguments, `locals()`, by their names."""
-        names = [option.name for option in fields(cls)]
-        return cls(**{name: options[name] for name in names if name in options})
+        return cls(**{name: options[name] for name in cls.__dataclass_fields__ if name in options})
 
 
 def check_int(name: str, value: object, at_least: int, or_else: str = "") -> None:
