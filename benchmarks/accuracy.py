@@ -12,7 +12,7 @@ from rich.progress import track
 
 import pointforms as pf
 from benchmarks.tables import Results
-from pointforms.geometry.view import CANDIDATES
+from pointforms.geometry.neighbor_count import CANDIDATES
 from pointforms.manifolds import Sample, circle, relative_error, sphere, tangent_angle, torus
 
 Sampler = Callable[[np.random.Generator], Sample]

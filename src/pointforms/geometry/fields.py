@@ -19,9 +19,9 @@ from pointforms.geometry.cache import FieldCache
 from pointforms.geometry.estimate import estimate_geometry
 from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_factors
+from pointforms.geometry.neighbor_count import choose_neighbors
 from pointforms.geometry.neighbors import BLOCK
 from pointforms.geometry.settings import BandwidthPolicy, Center, GramSettings, Search, Spectrum
-from pointforms.geometry.view import choose_neighbors
 from pointforms.progress import track
 
 
