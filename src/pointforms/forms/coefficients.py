@@ -50,12 +50,15 @@ class DenseCoefficients(nn.Module):
         indices = multi_indices(len(scale), self.degree).to(scale.device)
         self.unit.copy_(scale[indices].prod(-1).reciprocal())
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Coefficients at standardised points: (..., D) -> (..., l, C(D, k))."""
+    def last_map(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias of the last map, in the units of the given coordinates."""
         # the scale goes into the weights, which are fewer than the outputs
         unit = self.unit.repeat(self.forms)
-        weight, bias = self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
-        out: Tensor = nn.functional.linear(self.trunk(x), weight, bias)
+        return self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Coefficients at standardised points: (..., D) -> (..., l, C(D, k))."""
+        out: Tensor = nn.functional.linear(self.trunk(x), *self.last_map())
         split: Tensor = out.unflatten(-1, (self.forms, self.basis))
         return split
 

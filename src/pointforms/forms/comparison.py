@@ -9,20 +9,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# Columns of a factor from which pulled forms are compared point by point.
-_WIDE = 32
 # Permutations of up to so many slots are summed one by one: 4! = 24.
 _MAX_WEDGE_DEGREE = 4
 
 
-def compare(coefficients: Tensor, factor: Tensor, weights: Tensor) -> Tensor:
-    """C_ab = Σ_p μ(p) (F_a ΛᵏV)(p) · (F_b ΛᵏV)(p), cloud by cloud.
+def compare(
+    hidden: Tensor, weight: Tensor, bias: Tensor, factor: Tensor, weights: Tensor
+) -> Tensor:
+    """C_ab = Σ_p μ(p) (F_a ΛᵏV)(p) · (F_b ΛᵏV)(p) of the forms F = hidden weightᵀ + bias.
 
-    Differentiable, once, with respect to the coefficients; the geometry is fixed.
+    Differentiable, once, with respect to hidden, weight and bias; the geometry is fixed.
 
     Parameters
     ----------
-    coefficients : (B, n, l, C)
+    hidden : (B, n, H)
+        What the last linear map of a coefficient network reads.
+    weight, bias : (l C, H), (l C,)
+        That map; the coefficients of one form stand together.
     factor : (B, n, C, c)
         Λᵏ V, the compound of the Gram factor: V itself for k = 1.
     weights : (B, n)
@@ -32,85 +35,68 @@ def compare(coefficients: Tensor, factor: Tensor, weights: Tensor) -> Tensor:
     -------
     (B, l, l), symmetric PSD
     """
-    return _Compare.apply(coefficients, factor, weights)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _Compare.apply(hidden, weight, bias, factor, weights)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
-def compare_by_metric(coefficients: Tensor, metric: Tensor) -> Tensor:
+def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, metric: Tensor) -> Tensor:
     """The same from the weighted k-th Gram matrices, metric (B, n, C, C) = μ ΛᵏV ΛᵏVᵀ.
 
-    With Z = F G the gradient ∂/∂F ⟨g, C⟩ = (g + gᵀ) Z needs no product with the geometry, so this
-    is the cheaper route where the factor is more than half as wide as it is high.
+    One wide product instead of two narrow ones: cheaper where the factor is more than half as wide
+    as it is high.
     """
-    return _CompareByMetric.apply(coefficients, metric)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _Compare.apply(hidden, weight, bias, metric, None)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 def compare_pulled(pulled: Tensor, weights: Tensor) -> Tensor:
     """Σ_p μ(p) Y(p) Y(p)ᵀ of forms that were pulled through the factor, Y (B, n, l, c)."""
-    if pulled.shape[-1] > _WIDE:  # products point by point: moving Y about would cost more
-        return torch.einsum("bn,bnxy->bxy", weights, pulled @ pulled.mT)
-    X = (pulled * weights.sqrt()[..., None, None]).transpose(1, 2).flatten(2)
-    return X @ X.mT
+    return torch.einsum("bn,bnxy->bxy", weights, pulled @ pulled.mT)
 
 
 class _Compare(torch.autograd.Function):
-    """The comparison with its gradient: ∂/∂F ⟨g, C⟩ = μ (g + gᵀ) (F V) Vᵀ, one product each way.
+    """The comparison of forms that are a linear map W of hidden features h, with its gradient.
 
-    Automatic differentiation would take the two factors of Y Yᵀ for different ones.
+    With Z = μ G F, cloud by cloud, and K = Σ_p Z(p) h(p)ᵀ, s = Σ_p Z(p):
+
+        C_ab    = W_a · K_b + bias_a · s_b
+        ∂W_a    = Σ_clouds Σ_b (g + gᵀ)_ab K_b            (∂bias with s for K)
+        ∂h(p)   = Σ_ab (g + gᵀ)_ab W_aᵀ Z_b(p)
+
+    K is what the gradient of the linear map needs anyway, so the comparison adds one product with
+    the geometry to the cost of the network, and nothing is moved between the order of points and
+    that of forms.
     """
 
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(F: Tensor, V: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        Y = F @ V  # F is contracted with V first
-        return compare_pulled(Y, mu), Y
+    def forward(  # type: ignore[override]
+        h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        B, basis = len(h), V.shape[-2]
+        l = len(W) // basis
+        F = torch.nn.functional.linear(h, W, bias).unflatten(-1, (l, basis))
+        Z = (F @ V if mu is None else (F @ V * mu[..., None, None]) @ V.mT).flatten(2)
+        K, s = Z.mT @ h, Z.sum(1)
+        C = K.reshape(B, l, -1) @ W.reshape(l, -1).mT + s.view(B, l, -1) @ bias.view(l, -1).mT
+        return 0.5 * (C + C.mT), Z, K, s
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
-        _, V, mu = inputs
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(V, mu, output[1])
+    def setup_context(
+        ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor, Tensor]
+    ) -> None:
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.save_for_backward(inputs[1], *output[1:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor, _: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
-        V, mu, Y = ctx.saved_tensors
+    def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        W, Z, K, s = ctx.saved_tensors
+        B, l, _l = g.shape
         both = g + g.mT
-        if Y.shape[-1] > _WIDE:
-            gY = (mu[..., None, None] * both.unsqueeze(1)) @ Y
-        else:
-            n, _, c = Y.shape[1:]
-            gX = both @ Y.transpose(1, 2).flatten(2)
-            gY = gX.unflatten(2, (n, c)).transpose(1, 2) * mu[..., None, None]
-        return gY @ V.mT, None, None
-
-
-class _CompareByMetric(torch.autograd.Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(F: Tensor, G: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        Z = F @ G
-        if F.shape[-1] > _WIDE:
-            C = (F @ Z.mT).sum(1)
-        else:
-            Z = Z.transpose(1, 2).flatten(2)
-            C = F.transpose(1, 2).flatten(2) @ Z.mT
-        return 0.5 * (C + C.mT), Z
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(output[1])
-        ctx.shape = inputs[0].shape
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor, _: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
-        (Z,) = ctx.saved_tensors
-        both = g + g.mT
-        if ctx.shape[-1] > _WIDE:
-            return both.unsqueeze(1) @ Z, None
-        gF = (both @ Z).unflatten(2, (ctx.shape[1], ctx.shape[3]))
-        return gF.transpose(1, 2), None
+        grad_h = Z @ (both @ W.reshape(l, -1)).view(B, *W.shape)
+        clouds = both.transpose(0, 1).reshape(l, B * l)  # sums over clouds and forms at once
+        grad_W = (clouds @ K.reshape(B * l, -1)).view(W.shape)
+        grad_bias = (clouds @ s.view(B * l, -1)).flatten()
+        return grad_h, grad_W, grad_bias, None, None
 
 
 def compare_wedges(

@@ -73,18 +73,28 @@ class PointForms(nn.Module):
         if isinstance(self.network, WedgeCoefficients):
             one_forms = self.network(x)
             return compare_wedges(one_forms, batch.factor, batch.weights, self.forms, self.degree)
-        if self.degree == 0:
-            return compare(self.network(x), torch.ones_like(x[..., :1, None]), batch.weights)
+        geometry = self._prepared(batch)
+        if geometry is None:
+            return self._compare_in_blocks(batch, x)
+        last = (self.network.trunk(x), *self.network.last_map())
         if self.degree in batch.metrics:
-            return compare_by_metric(self.network(x), batch.metrics[self.degree])
+            return compare_by_metric(*last, geometry)
+        return compare(*last, geometry, batch.weights)
+
+    def _prepared(self, batch: FormBatch) -> Tensor | None:
+        """Λᵏ V or the weighted metric, unless that is too large."""
+        if self.degree == 0:
+            return torch.ones_like(batch.weights)[..., None, None]
+        if self.degree in batch.metrics:
+            return batch.metrics[self.degree]
         if self.degree == 1:
-            return compare(self.network(x), batch.factor, batch.weights)
+            return batch.factor
         if self.degree in batch.compounds:
-            return compare(self.network(x), batch.compounds[self.degree], batch.weights)
+            return batch.compounds[self.degree]
         D, r = batch.factor.shape[-2:]
         if comb(D, self.degree) * comb(r, self.degree) <= COMPOUND_MAX:
-            return compare(self.network(x), compound(batch.factor, self.degree), batch.weights)
-        return self._compare_in_blocks(batch, x)
+            return compound(batch.factor, self.degree)
+        return None
 
     def _compare_in_blocks(self, batch: FormBatch, x: Tensor) -> Tensor:
         """Slot by slot, a block of points at a time, computed again in the backward pass."""
