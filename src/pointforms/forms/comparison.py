@@ -63,21 +63,23 @@ class _Compare(torch.autograd.Function):
 
     K is what the gradient of the linear map needs anyway, so the comparison adds one product with
     the geometry to the cost of the network, and nothing is moved between the order of points and
-    that of forms.
+    that of forms. All tensors may have one more dimension in front, for models that are stacked.
     """
-
-    generate_vmap_rule = True
 
     @staticmethod
     def forward(  # type: ignore[override]
         h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        B, basis = len(h), V.shape[-2]
-        l = len(W) // basis
-        F = torch.nn.functional.linear(h, W, bias).unflatten(-1, (l, basis))
-        Z = (F @ V if mu is None else (F @ V * mu[..., None, None]) @ V.mT).flatten(2)
-        K, s = Z.mT @ h, Z.sum(1)
-        C = K.reshape(B, l, -1) @ W.reshape(l, -1).mT + s.view(B, l, -1) @ bias.view(l, -1).mT
+        *stack, B, n, _ = h.shape
+        basis = V.shape[-2]
+        l = W.shape[-2] // basis
+        F = h.flatten(-3, -2) @ W.mT
+        F = F.add_(bias.unsqueeze(-2)).view(*stack, B, n, l, basis)
+        Z = (F @ V if mu is None else (F @ V * mu[..., None, None]) @ V.mT).flatten(-2)
+        K, s = Z.mT @ h, Z.sum(-2)
+        C = K.view(*stack, B * l, -1) @ W.reshape(*stack, l, -1).mT
+        C = C + s.view(*stack, B * l, -1) @ bias.view(*stack, l, -1).mT
+        C = C.view(*stack, B, l, l)
         return 0.5 * (C + C.mT), Z, K, s
 
     @staticmethod
@@ -90,13 +92,28 @@ class _Compare(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         W, Z, K, s = ctx.saved_tensors
-        B, l, _l = g.shape
+        *stack, B, l, _l = g.shape
         both = g + g.mT
-        grad_h = Z @ (both @ W.reshape(l, -1)).view(B, *W.shape)
-        clouds = both.transpose(0, 1).reshape(l, B * l)  # sums over clouds and forms at once
-        grad_W = (clouds @ K.reshape(B * l, -1)).view(W.shape)
-        grad_bias = (clouds @ s.view(B * l, -1)).flatten()
+        each = both.view(*stack, B * l, l) @ W.reshape(*stack, l, -1)  # Σ_a (g + gᵀ)_ab W_a
+        grad_h = Z @ each.view(*stack, B, *W.shape[-2:])
+        sums = both.transpose(-3, -2).reshape(*stack, l, B * l)  # over clouds and forms at once
+        grad_W = (sums @ K.view(*stack, B * l, -1)).view(W.shape)
+        grad_bias = (sums @ s.view(*stack, B * l, -1)).flatten(-2)
         return grad_h, grad_W, grad_bias, None, None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], *args: Tensor | None
+    ) -> tuple[tuple[Tensor, ...], int]:
+        stacked = [
+            arg
+            if arg is None
+            else arg.expand(info.batch_size, *arg.shape)
+            if dim is None
+            else arg.movedim(dim, 0)
+            for arg, dim in zip(args, in_dims, strict=True)
+        ]
+        return _Compare.apply(*stacked), 0  # type: ignore[no-untyped-call]
 
 
 def compare_wedges(

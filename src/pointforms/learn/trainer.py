@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad_and_value, stack_module_state, vmap
+from torch.func import functional_call, stack_module_state, vmap
 
 from pointforms.forms.batch import FieldStore, FormBatch
 from pointforms.progress import track
@@ -126,13 +126,12 @@ class _Stack:
         self, function: Callable[..., Tensor], *args: Any
     ) -> tuple[dict[str, Tensor], Tensor]:
         """Gradients of function(params, buffers, *args) of every model, and its values (E,)."""
-        if not self.single:
-            return vmap(grad_and_value(function))(self.params, self.buffers, *args)  # type: ignore
-        params = {name: p[0].detach().requires_grad_() for name, p in self.params.items()}
-        value = function(params, _first(self.buffers), *map(_first, args))
-        grads = torch.autograd.grad(value, list(params.values()))
-        named = {name: g.unsqueeze(0) for name, g in zip(params, grads, strict=True)}
-        return named, value.detach().unsqueeze(0)
+        # no model's value depends on another's parameters, so the sum has each one's gradient
+        self.params = {name: p.requires_grad_() for name, p in self.params.items()}
+        values = self.call(function, *args)
+        grads = torch.autograd.grad(values.sum(), list(self.params.values()))
+        self.params = {name: p.detach() for name, p in self.params.items()}
+        return dict(zip(self.params, grads, strict=True)), values.detach()
 
     def keep(self, rows: Tensor) -> None:
         """Go on with some of the models only."""
