@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from joblib import parallel_config
 
 import pointforms as pf
 from pointforms.learn.many import cross_fit
@@ -26,14 +28,18 @@ def run(task, **options):
     )
 
 
-def test_neither_stacking_nor_processes_change_the_outcome(task):
+def test_neither_stacking_nor_workers_change_the_outcome(task):
     alone = run(task, together=False)
     together = run(task, together=True)
-    shared = run(task, n_jobs=2)
+    threads = torch.get_num_threads()
+    in_threads = run(task, n_jobs=2)
+    assert torch.get_num_threads() == threads
+    with parallel_config(backend="loky"):
+        in_processes = run(task, n_jobs=2)
     assert alone.probabilities.shape == (2, 80, 2)
     assert alone.auroc.shape == (2, 2)
     assert len(alone.models) == 4
-    for other in (together, shared):
+    for other in (together, in_threads, in_processes):
         np.testing.assert_allclose(other.probabilities, alone.probabilities, atol=1e-8)
     mean, spread = alone.summary()
     assert mean == pytest.approx(alone.auroc.mean())

@@ -11,11 +11,18 @@ from torch import Tensor, nn
 from pointforms.exterior import multi_indices
 
 
+class Affine(nn.Linear):
+    """A linear map whose bias is added in place: stacked, torch would copy the outputs for it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x @ self.weight.mT).add_(self.bias)
+
+
 def hidden_layers(features: int, widths: Sequence[int]) -> tuple[nn.Sequential, int]:
     """Linear maps with SiLU between: the trunk of a network, and its width."""
     layers: list[nn.Module] = []
     for width in widths:
-        layers += [nn.Linear(features, width), nn.SiLU()]
+        layers += [Affine(features, width), nn.SiLU()]
         features = width
     return nn.Sequential(*layers), features
 

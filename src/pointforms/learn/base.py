@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -32,6 +33,8 @@ from pointforms.learn import persistence
 from pointforms.learn.split import validation_part
 from pointforms.learn.trainer import Fit, Schedule, apply, train
 
+# torch draws initial parameters from one generator, which all threads share.
+_generator = threading.Lock()
 # Clouds on which the unit of the comparison matrices is measured.
 _CALIBRATION_CLOUDS = 64
 
@@ -214,10 +217,11 @@ class PointFormEstimator(BaseEstimator):  # type: ignore[misc]
 
     def make_model(self, store: FieldStore, outputs: int, fit: Fit) -> PointFormNetwork:
         """The untrained model of a fit, standardised by its training clouds."""
-        generator_state = torch.get_rng_state()
-        torch.manual_seed(fit.seed)
-        model = self._new_model(outputs)
-        torch.set_rng_state(generator_state)  # leave the caller's random numbers alone
+        with _generator:
+            state = torch.get_rng_state()
+            torch.manual_seed(fit.seed)
+            model = self._new_model(outputs)
+            torch.set_rng_state(state)  # leave the caller's random numbers alone
         model.standardize(*store.moments(fit.train))
         model.calibrate(store.gather(torch.from_numpy(fit.train[:_CALIBRATION_CLOUDS])))
         return model

@@ -19,6 +19,10 @@ from pointforms.learn.estimators import PointFormClassifier
 from pointforms.learn.trainer import Fit, apply, train
 from pointforms.progress import track
 
+# Up to so many workers are threads: steps of stacked fits spend little time in Python, and a new
+# process needs seconds to import torch.
+_THREADS = 4
+
 
 @dataclass(frozen=True)
 class CrossFit:
@@ -56,8 +60,9 @@ def cross_fit(
 ) -> CrossFit:
     """Fit a classifier on the complement of every fold with every seed, and predict the fold.
 
-    Gram fields are computed once. Fits of one shape train together; `n_jobs` processes of one
-    thread each share them (-1 is one a core). The outcome does not depend on either.
+    Gram fields are computed once. Fits of one shape train together; `n_jobs` workers of one
+    thread each share them (-1 is one a core): threads of this process where they are few, else
+    processes, unless `joblib.parallel_config` says otherwise. The outcome depends on neither.
     """
     estimator = clone(estimator)  # the caller's stays as it is
     folds = np.asarray(folds)
@@ -77,14 +82,17 @@ def cross_fit(
     if jobs == 1:
         trained = _train_part(estimator, store, codes, fits, together, progress)
     else:
+        prefer = "threads" if jobs <= _THREADS else "processes"
+        threads = torch.get_num_threads()
         with track(len(parts), "parts of the fits", progress) as advance:
             trained = []
-            for found in Parallel(n_jobs=jobs, return_as="generator")(
+            for found in Parallel(n_jobs=jobs, prefer=prefer, return_as="generator")(
                 delayed(_in_worker)(estimator, store, codes, [fits[i] for i in part], together)
                 for part in parts
             ):
                 trained += found
                 advance(1)
+        torch.set_num_threads(threads)  # workers that are threads have set it to one
     names = np.unique(folds).tolist()
     probabilities = np.zeros((len(seeds), len(codes), len(classes)))
     auroc = np.zeros((len(names), len(seeds)))

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from pointforms.forms.batch import FieldStore, FormBatch
+from pointforms.learn import memory
 from pointforms.progress import track
 
 # Numbers in the factors of one step of fits that train together: beyond it they only crowd the
@@ -82,7 +83,8 @@ def train(
     for i, fit in enumerate(fits):
         groups[-(-len(fit.train) // schedule.batch_size)].append(i)
     done: list[Fitted | None] = [None] * len(fits)
-    with track(len(fits) * schedule.epochs, "training", progress) as advance:
+    total = len(fits) * schedule.epochs
+    with memory.kept(), track(total, "training", progress) as advance:
         for members in groups.values():
             size = _stack_size(store, schedule, together)
             for start in range(0, len(members), size):
