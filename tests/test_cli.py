@@ -114,3 +114,41 @@ def test_public_names():
     assert contract <= set(pointforms.__all__)
     for name in pointforms.__all__:
         assert hasattr(pointforms, name)
+
+
+def test_tasks_are_listed_and_shown():
+    listed = run(app, ["tasks"])
+    assert listed.exit_code == 0
+    for name in pointforms.tasks.names():
+        assert name in listed.output
+    shown = run(app, ["tasks", "show", "density-shift", "--clouds", "40"])
+    assert "40 of 256 points" in shown.output
+    assert "nuisance" in shown.output
+
+
+def test_a_task_is_written_shown_and_drawn_from_its_file(tmp_path):
+    table = tmp_path / "quick.parquet"
+    sizes = ["--clouds", "40", "--points", "8"]
+    written = run(app, ["tasks", "write", "rna-velocity-quick", str(table), *sizes])
+    assert written.exit_code == 0, written.output
+    shown = run(app, ["tasks", "show", str(table)])
+    assert "base (20), perturbed (20)" in shown.output
+    drawn = run(app, ["tasks", "draw", str(table), "colocated", "--out", str(tmp_path / "sheets")])
+    assert drawn.exit_code == 0, drawn.output
+    assert sorted(p.name for p in (tmp_path / "sheets").iterdir()) == ["colocated.png", "quick.png"]
+    assert all(p.stat().st_size > 10_000 for p in (tmp_path / "sheets").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "squares"], "no task 'squares': there are circles-vs-lines"),
+        (["show", "absent.parquet"], "no file 'absent.parquet'"),
+        (["show", "absent.parquet", "--clouds", "9"], "not for files"),
+        (["write", "colocated", "out.txt"], "'out.txt': expected"),
+    ],
+)
+def test_wrong_tasks_are_explained(arguments, message):
+    result = run(app, ["tasks", *arguments])
+    assert result.exit_code == 2
+    assert message in result.output

@@ -74,7 +74,7 @@ def test_number_ids_are_not_features(frame):
             {"x": [0, 1, np.nan, 3, 4, 5]},
             {"cloud": "sample"},
             ValueError,
-            r"cloud 0 \('b'\) has 1 non-finite .* feature 'x'",
+            "column 'x' has 1 missing or non-finite values: row 2",
         ),
     ],
 )

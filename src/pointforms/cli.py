@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import torch
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 import pointforms
+from pointforms.console import console, explained, print_pairs
+from pointforms.tasks.command import app as tasks_app
 
 app = typer.Typer(
     help="Neural point-forms: geometry of, and learning from, populations of points.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-_console = Console()
+app.add_typer(tasks_app, name="tasks")
 
 
 def _version(show: bool) -> None:
@@ -54,10 +53,10 @@ def demo(
         ("The geometry of a cloud: a noisy torus", torus.run),
         ("Learning from clouds: circles against lines, 5 folds", circles.run),
     ):
-        _console.rule(title, align="left")
-        with _explained("demo"):
+        console.rule(title, align="left")
+        with explained("demo"):
             found, picture = part(out)
-        _print_pairs(found)
+        print_pairs(found)
         typer.echo(f"Picture: {picture.resolve()}\n")
 
 
@@ -82,7 +81,7 @@ def inspect(
     from pointforms.geometry import gram_fields
     from pointforms.readers import read_npz, read_table
 
-    with _explained("inspect"):
+    with explained("inspect"):
         if table.suffix.lower() == ".npz":
             clouds = read_npz(table)
         elif cloud is None:
@@ -106,29 +105,12 @@ def inspect(
             f"{float(field.scale.log().mean().exp()):.4g}",
             f"{field.off_tangent_share():.1%}",
         )
-    _console.print(f"features: {', '.join(clouds.feature_names)}", markup=False, highlight=False)
-    _console.print(view)
+    console.print(f"features: {', '.join(clouds.feature_names)}", markup=False, highlight=False)
+    console.print(view)
     if len(clouds) < everything:
-        _console.print(f"{everything - len(clouds)} clouds have fewer than {min_points} points")
+        console.print(f"{everything - len(clouds)} clouds have fewer than {min_points} points")
     if len(fields) > most:
-        _console.print(f"… and {len(fields) - most} more (--most)")
-
-
-@contextmanager
-def _explained(command: str) -> Iterator[None]:
-    """What a user did wrong as one line, not as a traceback."""
-    try:
-        yield
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        typer.echo(f"npf {command}: {error}", err=True)
-        raise typer.Exit(2) from None
-
-
-def _print_pairs(pairs: dict[str, str]) -> None:
-    view = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in pairs.items():
-        view.add_row(name, f"[bold]{value}[/bold]")
-    _console.print(view)
+        console.print(f"… and {len(fields) - most} more (--most)")
 
 
 if __name__ == "__main__":

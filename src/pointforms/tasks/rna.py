@@ -57,13 +57,24 @@ _NOISE = 0.02
 _END = 0.5
 
 
-def rna_velocity(
-    seed: int, clouds: int = 1000, genes: int = 25, shortest: int = 5, longest: int = 40
+def rna_velocity(seed: int, clouds: int = 1000, points: int = 40) -> Task:
+    """Fragments of 5-40 states in R^50: unspliced and spliced RNA of 25 genes."""
+    return kinetic_regimes("rna-velocity", seed, clouds, 25, min(5, points), points)
+
+
+def rna_velocity_quick(seed: int, clouds: int = 160, points: int = 15) -> Task:
+    """The same with 12 genes and fragments of 4-15 states."""
+    return kinetic_regimes("rna-velocity-quick", seed, clouds, 12, min(4, points), points)
+
+
+def kinetic_regimes(
+    name: str, seed: int, clouds: int, genes: int, shortest: int, longest: int
 ) -> Task:
     """Fragments of trajectories in two kinetic regimes, from the same starts.
 
     Starts scatter about the steady state of the first regime, and each start is followed in
-    both, so that only the directions of motion tell them apart.
+    both, so that only the directions of motion tell them apart. A trajectory is seen at random
+    times, and only up to a random length.
     """
     rng = np.random.default_rng([seed, 2])
     base = Kinetics(*(rng.uniform(0.5, 2.0, genes) for _ in range(3)))
@@ -77,25 +88,24 @@ def rna_velocity(
     u_rest, s_rest = base.steady_state()
 
     made = []
-    times = np.linspace(0.0, _END, 2 * longest)[::2]
-    for group in range((clouds + 1) // 2):
-        u0 = u_rest * np.exp(_START_SPREAD * rng.normal(size=genes))
-        s0 = s_rest * np.exp(_START_SPREAD * rng.normal(size=genes))
-        for label in range(2):
-            u, s = regimes[label].scattered(_HETEROGENEITY, rng).solve(u0, s0, times)
-            states = np.concatenate([u, s], -1)
-            states += _NOISE * rng.normal(size=states.shape)
-            fragment = states[: rng.integers(shortest, longest + 1)]
-            made.append((rng.permutation(fragment), label, group))
-    made = made[:clouds]
-    names = [f"{kind}{g}" for kind in "us" for g in range(genes)]
+    fine = np.linspace(0.0, _END, 4 * longest)
+    for i in range(clouds):
+        if i % 2 == 0:
+            u0 = u_rest * np.exp(_START_SPREAD * rng.normal(size=genes))
+            s0 = s_rest * np.exp(_START_SPREAD * rng.normal(size=genes))
+        times = np.sort(rng.choice(fine, longest, replace=False))
+        times = times[: rng.integers(shortest, longest + 1)]
+        u, s = regimes[i % 2].scattered(_HETEROGENEITY, rng).solve(u0, s0, times)
+        states = np.concatenate([u, s], -1)
+        made.append(rng.permutation(states + _NOISE * rng.normal(size=states.shape)))
+    order = np.arange(clouds)
     return Task(
-        "rna-velocity",
-        [cloud for cloud, _, _ in made],
-        np.array([label for _, label, _ in made]),
-        np.array([group for _, _, group in made]),
-        tuple(names),
+        name,
+        made,
+        order % 2,
+        order // 2,
+        tuple(f"{kind}{g}" for kind in "us" for g in range(genes)),
         ("base", "perturbed"),
-        "early fragments of RNA kinetics under two sets of rates",
+        "early fragments of simulated RNA kinetics under two sets of rates",
         seed,
     )

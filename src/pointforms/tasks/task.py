@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
@@ -24,10 +25,13 @@ class Task:
         Clouds of one group (a shared start, a patient) stay on one side of every split.
     feature_names, class_names : tuples of str
     description : str
+    seed : int
+        Of the clouds, where they are made, and of the folds.
     folds : (N,)
-        Five grouped, stratified folds: cloud i is tested in fold folds[i].
+        Five grouped, stratified folds, unless given: cloud i is tested in fold folds[i].
     split : (N,)
-        "train", "validation" or "test", grouped too: fold 0 tests, fold 1 validates.
+        "train", "validation" or "test", grouped too; unless given, fold 0 tests and fold 1
+        validates.
     """
 
     name: str
@@ -38,32 +42,53 @@ class Task:
     class_names: tuple[str, ...]
     description: str = ""
     seed: int = 0
-    folds: np.ndarray = field(init=False)
+    folds: np.ndarray = None  # type: ignore[assignment]
+    split: np.ndarray = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "folds", grouped_folds(self.labels, self.groups, self.seed))
+        if self.folds is None:
+            folds = grouped_folds(self.labels, self.groups, self.seed, names=self.class_names)
+            object.__setattr__(self, "folds", folds)
+        if self.split is None:
+            parts = np.where(self.folds == 1, "validation", "train")
+            object.__setattr__(self, "split", np.where(self.folds == 0, "test", parts))
 
     def __len__(self) -> int:
         return len(self.clouds)
 
     @property
-    def split(self) -> np.ndarray:
-        return np.where(self.folds == 0, "test", np.where(self.folds == 1, "validation", "train"))
+    def sizes(self) -> np.ndarray:
+        """Points of every cloud: (N,)."""
+        return np.array([len(cloud) for cloud in self.clouds])
 
     def __repr__(self) -> str:
-        sizes = [len(cloud) for cloud in self.clouds]
-        low, high = min(sizes), max(sizes)
-        size = f"{low}" if low == high else f"{low}-{high}"
         return (
-            f"Task({self.name!r}: {len(self)} clouds of {size} points in "
+            f"Task({self.name!r}: {len(self)} clouds of {self.size_range()} points in "
             f"R^{self.clouds[0].shape[1]}, {len(self.class_names)} classes)"
         )
 
+    def size_range(self) -> str:
+        low, high = self.sizes.min(), self.sizes.max()
+        return f"{low}" if low == high else f"{low}-{high}"
+
 
 def grouped_folds(
-    labels: np.ndarray, groups: np.ndarray, seed: int, folds: int = FOLDS
+    labels: np.ndarray,
+    groups: np.ndarray,
+    seed: int,
+    folds: int = FOLDS,
+    names: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """The test fold of every cloud: stratified by label, groups kept together."""
+    """The test fold of every cloud: stratified by label, groups kept together.
+
+    Fewer than five where a class has fewer groups.
+    """
+    for label in np.unique(labels):
+        count = len(np.unique(groups[labels == label]))
+        if count < 2:
+            name = repr(names[label]) if names is not None else str(label)
+            raise ValueError(f"class {name} has clouds of 1 group only: folds need at least 2")
+        folds = min(folds, count)
     found = np.empty(len(labels), dtype=np.int64)
     splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
     for fold, (_, test) in enumerate(splitter.split(labels, labels, groups)):

@@ -1,0 +1,164 @@
+"""Users' own files as tasks, and tasks as files."""
+
+from __future__ import annotations
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+
+import pointforms as pf
+from pointforms.clouds import Clouds
+from pointforms.readers import save_npz
+
+
+@pytest.fixture
+def table(rng) -> pd.DataFrame:
+    """Twelve samples of six patients, two labels."""
+    n = 8
+    return pd.DataFrame(
+        {
+            "sample": np.repeat([f"s{i:02d}" for i in range(12)], n),
+            "response": np.repeat(["yes", "no"] * 6, n),
+            "patient": np.repeat([f"p{i // 2}" for i in range(12)], n),
+            "cd3": rng.normal(size=12 * n),
+            "cd4": rng.normal(size=12 * n),
+        }
+    )
+
+
+COLUMNS = {"cloud": "sample", "label": "response", "group": "patient"}
+
+
+@pytest.mark.parametrize("kind", ["frame", "parquet", "csv", "h5ad", "AnnData"])
+def test_own_data(kind, table, tmp_path):
+    data = table
+    if kind == "parquet":
+        table.to_parquet(data := tmp_path / "mine.parquet")
+    elif kind == "csv":
+        table.to_csv(data := tmp_path / "mine.csv")
+    elif kind in ("h5ad", "AnnData"):
+        cells = table.set_index(table.index.astype(str))
+        data = anndata.AnnData(cells[["cd3", "cd4"]], obs=cells[list(COLUMNS.values())])
+        if kind == "h5ad":
+            data.write_h5ad(tmp_path / "mine.h5ad")
+            data = tmp_path / "mine.h5ad"
+    task = pf.tasks.read(data, **COLUMNS)
+    assert task.class_names == ("no", "yes")
+    assert task.labels.tolist() == [1, 0] * 6
+    assert task.groups.tolist() == np.repeat(range(6), 2).tolist()
+    assert task.feature_names == ("cd3", "cd4")
+    np.testing.assert_allclose(task.clouds[1], table[["cd3", "cd4"]].iloc[8:16])
+    assert len(set(task.folds)) == 5
+
+
+def test_every_cloud_is_a_group_if_none_is_named(table):
+    task = pf.tasks.read(table, "sample", "response")
+    assert len(set(task.groups)) == 12
+    assert task.feature_names == ("cd3", "cd4")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npz"])
+@pytest.mark.parametrize("name", pf.tasks.names())
+def test_round_trip(name, suffix, tmp_path):
+    made = {} if name == "japanese-vowels" else {"clouds": 40, "points": 12}
+    task = pf.tasks.load(name, **made)
+    pf.tasks.write(task, tmp_path / "folder" / f"task{suffix}")
+    again = pf.tasks.read(tmp_path / "folder" / f"task{suffix}")
+    assert again.feature_names == task.feature_names
+    assert again.class_names == task.class_names
+    for part in ("labels", "groups", "folds", "split"):
+        np.testing.assert_array_equal(getattr(again, part), getattr(task, part))
+    for a, b in zip(again.clouds, task.clouds, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)
+    assert [p.name for p in (tmp_path / "folder").iterdir()] == [f"task{suffix}"]
+
+
+def test_nothing_half_written_is_left(tmp_path, monkeypatch):
+    import pyarrow.parquet
+
+    def fail(table, path):
+        path.write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pyarrow.parquet, "write_table", fail)
+    with pytest.raises(OSError, match="disk full"):
+        pf.tasks.write(pf.tasks.load("colocated", clouds=20), tmp_path / "task.parquet")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ValueError, match=r"'task\.txt': expected"):
+        pf.tasks.write(pf.tasks.load("colocated", clouds=20), "task.txt")
+
+
+def spoil(table: pd.DataFrame, column: str, rows, value) -> pd.DataFrame:
+    spoilt = table.copy()
+    spoilt[column] = spoilt[column].astype(object)
+    spoilt.loc[rows, column] = value
+    return spoilt
+
+
+@pytest.mark.parametrize(
+    ("column", "rows", "value", "message"),
+    [
+        (
+            "response", [17], "maybe",
+            "column 'response' differs inside cloud 's02': 'yes' in row 16, 'maybe' in row 17",
+        ),
+        (
+            "patient", [9, 95], "p9",
+            r"'patient' differs inside cloud 's01': .* row 9 \(and in 1 more clouds\)",
+        ),
+        ("response", [3, 4], None, "column 'response' is empty in 2 rows: rows 3, 4"),
+        ("sample", [5], None, "column 'sample' is empty in 1 of 96 rows: row 5"),
+        ("cd3", [7, 20], np.nan, "column 'cd3' has 2 missing or non-finite values: rows 7, 20"),
+        ("cd4", [2], np.inf, "column 'cd4' has 1 missing or non-finite values: row 2"),
+    ],
+)  # fmt: skip
+def test_malformed_tables(column, rows, value, message, table):
+    spoilt = spoil(table, column, rows, value)
+    if column.startswith("cd"):
+        spoilt[column] = spoilt[column].astype(float)
+    with pytest.raises(ValueError, match=message):
+        pf.tasks.read(spoilt, **COLUMNS)
+
+
+def test_text_among_numbers_is_not_left_out_silently(table, tmp_path):
+    spoil(table, "cd3", [11, 40], "n.d.").to_csv(tmp_path / "mine.csv", index=False)
+    with pytest.raises(TypeError, match=r"'cd3' holds string: not numbers in rows 11 \('n\.d\.'\)"):
+        pf.tasks.read(tmp_path / "mine.csv", **COLUMNS)
+    noted = table.assign(note="good")  # no number at all: not meant as a feature
+    assert pf.tasks.read(noted, **COLUMNS).feature_names == ("cd3", "cd4")
+    with pytest.raises(TypeError, match=r"'note' holds .*: not numbers in rows 0"):
+        pf.tasks.read(noted, **COLUMNS, features=["cd3", "note"])
+
+
+def test_missing_columns(table):
+    with pytest.raises(ValueError, match="no column 'Response': did you mean 'response'"):
+        pf.tasks.read(table, "sample", "Response")
+    with pytest.raises(ValueError, match="no column 'donor'"):
+        pf.tasks.read(table, "sample", "response", "donor")
+    with pytest.raises(ValueError, match="'response' has one value only, 'yes'"):
+        pf.tasks.read(table.assign(response="yes"), **COLUMNS)
+    with pytest.raises(ValueError, match="class 'no' has clouds of 1 group only"):
+        pf.tasks.read(table.assign(patient=table.response), **COLUMNS)
+
+
+def test_archives(rng, tmp_path):
+    clouds = Clouds.from_list([rng.normal(size=(5, 2)) for _ in range(12)])
+    save_npz(clouds, tmp_path / "mine.npz", {"label": np.arange(12) % 2})
+    assert pf.tasks.read(tmp_path / "mine.npz").labels.tolist() == [0, 1] * 6
+    points, offsets = np.eye(4), np.array([0, 2, 2, 4])
+    np.savez(tmp_path / "empty.npz", points=points, offsets=offsets, label=np.arange(3))
+    with pytest.raises(ValueError, match=r"cloud 1 of .*empty\.npz' is empty"):
+        pf.tasks.read(tmp_path / "empty.npz")
+    np.savez(tmp_path / "short.npz", points=points, offsets=np.array([0, 2, 4]), label=np.arange(3))
+    with pytest.raises(
+        ValueError, match=r"'label' .* shape \(3,\): expected one value for each of 2"
+    ):
+        pf.tasks.read(tmp_path / "short.npz")
+    with pytest.raises(ValueError, match="no array 'class'"):
+        pf.tasks.read(tmp_path / "mine.npz", label="class")
+
+
+def test_folds_must_be_numbers(table):
+    with pytest.raises(ValueError, match="'fold' does not hold whole numbers"):
+        pf.tasks.read(table.assign(fold="a"), **COLUMNS)
