@@ -1,12 +1,17 @@
-"""`python -m benchmarks [accuracy] [speed] [learning]`: all of them when none is named."""
+"""`python -m benchmarks [accuracy] [speed] [learning] [tasks]`: all of them when none is named."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import accuracy, learning, speed
+from benchmarks import accuracy, learning, speed, tasks
 
-_ALL = {"accuracy": accuracy.main, "speed": speed.main, "learning": learning.main}
+_ALL = {
+    "accuracy": accuracy.main,
+    "speed": speed.main,
+    "learning": learning.main,
+    "tasks": tasks.main,
+}
 
 
 def main(names: list[str]) -> int:
