@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import torch
 from rich.progress import track
 
 import pointforms as pf
 from benchmarks.tables import Results
 from pointforms.geometry.neighbor_count import CANDIDATES
 from pointforms.manifolds import Sample, circle, relative_error, sphere, tangent_angle, torus
+from pointforms.progress import track as track_steps
+from pointforms.theory.consistency import SPHERE, Coupling
+from pointforms.theory.consistency import consistency as measure_consistency
+from pointforms.theory.density import circles, integral_errors
 
 Sampler = Callable[[np.random.Generator], Sample]
 
@@ -93,29 +97,13 @@ def automatic_neighbors(results: Results) -> None:
 
 def density_correction(results: Results) -> None:
     """∫⟨ω, x²ω⟩ = ∫ x² = π on the circle, for ω = -y dx + x dy and any sampling density."""
-
-    def omega(p: torch.Tensor) -> torch.Tensor:
-        return torch.stack([-p[:, 1], p[:, 0]], -1)
-
-    def weighted(p: torch.Tensor) -> torch.Tensor:
-        return p[:, :1] ** 2 * omega(p)
-
     for kappa in track((0.5, 1.0, 2.0), "density correction"):
-        error: dict[str, list[float]] = {"raw": [], "projector": [], "uncorrected": []}
-        for sample in samples(lambda rng, kappa=kappa: circle(1000, rng, kappa), range(20)):
-            for spectrum in ("raw", "projector"):
-                field = pf.gram_field(
-                    sample.points, neighbors=64, density_neighbors=32, spectrum=spectrum
-                )
-                value = pf.inner_global(omega, weighted, field, measure="volume")
-                error[spectrum].append(abs(float(value) - np.pi))
-                if spectrum == "raw":
-                    uniform = 2 * np.pi * float(pf.inner_global(omega, weighted, field))
-                    error["uncorrected"].append(abs(uniform - np.pi))
+        clouds = circles(kappa, noise=0.0, seeds=range(20))
+        raw, sharp = (integral_errors(clouds, spectrum=name) for name in ("raw", "projector"))
         case = f"von Mises circle, κ = {kappa}"
-        results.add(case, "|∫ - π| raw", float(np.mean(error["raw"])), 0.30)
-        results.add(case, "|∫ - π| projector", float(np.mean(error["projector"])), 0.15)
-        gain = float(np.mean(error["uncorrected"]) / np.mean(error["raw"]))
+        results.add(case, "|∫ - π| raw", float(raw["corrected"].mean()), 0.30)
+        results.add(case, "|∫ - π| projector", float(sharp["corrected"].mean()), 0.15)
+        gain = float(raw["uncorrected"].mean() / raw["corrected"].mean())
         if kappa == 2.0:
             results.add(case, "uncorrected / raw", gain, 3.0, lower=False)
         else:
@@ -127,38 +115,22 @@ def consistency(results: Results) -> None:
 
     ε starts at Berry and Harlim's choice for n = 500. k₀ does not grow, so ρ keeps its noise.
     """
-    d, sizes = 2, (500, 1000, 2000, 4000)
-    theta = 2 / (d + 12)
-    options: dict[str, Any] = {
-        "bandwidth_units": 0.5,
-        "density_neighbors": 16,
-        "calibrate": False,
-        "truncation": False,
-    }
-    first = [
-        pf.gram_field(s.points, neighbors=500, bandwidth="auto", **options).bandwidth
-        for s in samples(lambda rng: sphere(500, rng))
-    ]
-    local, worst, total = [], [], []
-    for n in track(sizes, "consistency"):
-        rows = []
-        for sample in samples(lambda rng, n=n: sphere(n, rng)):
-            epsilon = float(np.mean(first)) * (n / 500) ** -theta
-            field = pf.gram_field(sample.points, neighbors=n, bandwidth=epsilon, **options)
-            difference = torch.linalg.matrix_norm(field.matrix() - sample.projector) / d**0.5
-            # the mean of Π over the sphere is ⅔ I
-            mean = field.matrix().mean(0) - 2 / 3 * torch.eye(3, dtype=torch.float64)
-            rows.append((float(difference.mean()), float(difference.max()), float(mean.norm())))
-        for store, value in zip((local, worst, total), np.mean(rows, 0), strict=True):
-            store.append(float(value))
+    sizes = (500, 1000, 2000, 4000)
+    still = Coupling(first=sizes[0], density_neighbors=16, growth=0.0, length=0.5)
+    chosen = [still.field(SPHERE.sample(sizes[0], s), bandwidth="auto").bandwidth for s in SEEDS]
+    coupling = replace(still, epsilon=float(np.mean(chosen)))
+    with track_steps(len(SEEDS), "consistency") as advance:
+        rows = measure_consistency(SEEDS, (SPHERE,), sizes, (1,), coupling, advance)
+    # the global error is shown in units of G, not of its mean ⅔ I
+    norm = {"global": float(SPHERE.mean_projector(1).norm())}
     case = "sphere, complete graph, n = 500 … 4000"
-    for name, values in (("local", local), ("global", total), ("largest local", worst)):
-        slope = np.polyfit(np.log(sizes), np.log(values), 1)[0]
-        shown = " ".join(f"{v:.3f}" for v in values)
-        results.note(case, f"{name} errors, slope", f"{shown}, {slope:+.2f}")
-        if name != "largest local":
-            largest_step = max(b / a for a, b in pairwise(values))
-            results.add(case, f"{name}: largest step", largest_step, 1.0)
+    for row in rows:
+        if row.error != "global, volume":
+            shown = " ".join(f"{norm.get(row.error, 1.0) * v:.3f}" for v in row.means)
+            results.note(case, f"{row.error} errors, slope", f"{shown}, {row.slope:+.2f}")
+        if row.error in ("local", "global"):
+            largest_step = max(b / a for a, b in pairwise(row.means))
+            results.add(case, f"{row.error}: largest step", largest_step, 1.0)
 
 
 def main() -> list[str]:

@@ -13,6 +13,7 @@ from rich.table import Table
 import pointforms
 from pointforms.console import console, explained, print_pairs
 from pointforms.tasks.command import app as tasks_app
+from pointforms.theory.command import theory
 
 app = typer.Typer(
     help="Neural point-forms: geometry of, and learning from, populations of points.",
@@ -20,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(tasks_app, name="tasks")
+app.command()(theory)
 
 
 def _version(show: bool) -> None:
