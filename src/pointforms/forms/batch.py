@@ -62,6 +62,9 @@ class FieldStore:
     dtype, device : of the tensors
     """
 
+    stackable = True
+    batch = FormBatch
+
     def __init__(
         self,
         fields: Sequence[GramField],
@@ -101,6 +104,11 @@ class FieldStore:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    def numbers(self) -> int:
+        """Numbers that a batch holds for each point."""
+        prepared = (self.factor, *self.compounds.values(), *self.metrics.values())
+        return sum(values[0].numel() for values in prepared)
 
     def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
         """Mean and deviation of every coordinate over the points of some clouds: (D,), (D,)."""

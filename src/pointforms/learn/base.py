@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from pointforms.forms.batch import FieldStore
 from pointforms.forms.layer import CoefficientKind
@@ -30,19 +26,15 @@ from pointforms.geometry.settings import (
     check_int,
 )
 from pointforms.learn import persistence
-from pointforms.learn.split import validation_part
-from pointforms.learn.trainer import Fit, Schedule, apply, train
+from pointforms.learn.learner import CloudLearner
+from pointforms.learn.trainer import Fit, apply
 
-# torch draws initial parameters from one generator, which all threads share.
-_generator = threading.Lock()
 # Clouds on which the unit of the comparison matrices is measured.
 _CALIBRATION_CLOUDS = 64
 
 
-class PointFormEstimator(BaseEstimator):  # type: ignore[misc]
+class PointFormEstimator(CloudLearner):
     """What the three estimators share: options, geometry, training, storage."""
-
-    _fewest_epochs = 1
 
     def __init__(
         self,
@@ -120,12 +112,6 @@ class PointFormEstimator(BaseEstimator):  # type: ignore[misc]
         self.progress = progress
         self.class_weight = class_weight
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
-
     # --- geometry ---------------------------------------------------------------------------
 
     def gram_fields(self, clouds: Any) -> list[GramField]:
@@ -153,28 +139,23 @@ class PointFormEstimator(BaseEstimator):  # type: ignore[misc]
                     fields[i] = field
         return fields
 
-    def _fitting_fields(self, clouds: Any) -> list[GramField]:
+    def prepare(self, clouds: Any) -> list[GramField]:
+        """Gram fields: see :meth:`gram_fields`."""
+        return self.gram_fields(clouds)
+
+    def _width(self, prepared: Sequence[GramField]) -> int:
+        return prepared[0].points.shape[1]
+
+    def _fitting(self, clouds: Any) -> Sequence[GramField]:
         self.dimension_: int | None = None
-        fields = self.gram_fields(clouds)
+        fields = super()._fitting(clouds)
         self.dimension_ = fields[0].dimension
-        self.n_features_in_ = fields[0].points.shape[1]
         return fields
 
-    def _checked_fields(self, clouds: Any) -> list[GramField]:
-        check_is_fitted(self, "model_")
-        fields = self.gram_fields(clouds)
-        width = fields[0].points.shape[1]
-        if width != self.n_features_in_:
-            raise ValueError(
-                f"the clouds have {width} features, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}"
-            )
-        return fields
-
-    def field_store(self, fields: Sequence[GramField]) -> FieldStore:
+    def make_store(self, prepared: Sequence[GramField]) -> FieldStore:
         """The fields as tensors, in this estimator's measure and precision."""
         degrees = self._degrees() if self.coefficients == "dense" else ()
-        return FieldStore(fields, self.measure, degrees, getattr(torch, self.dtype), self.device)
+        return FieldStore(prepared, self.measure, degrees, getattr(torch, self.dtype), self.device)
 
     def _degrees(self) -> tuple[int, ...]:
         degrees: Any = self.degree
@@ -192,15 +173,12 @@ class PointFormEstimator(BaseEstimator):  # type: ignore[misc]
             ("readout", tuple(READOUTS)),
             ("coefficients", ("dense", "wedge")),
             ("measure", ("uniform", "volume", "volume-normalized")),
-            ("dtype", ("float32", "float64")),
         ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {choices}")
-        for name in ("forms", "terms", "batch_size", "patience"):
+        for name in ("forms", "terms"):
             check_int(name, getattr(self, name), at_least=1)
-        check_int("epochs", self.epochs, at_least=self._fewest_epochs)
-        if not 0 <= self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction={self.validation_fraction!r}: expected [0, 1)")
+        super().check_options()
 
     def _new_model(self, outputs: int) -> PointFormNetwork:
         return PointFormNetwork(
@@ -213,91 +191,22 @@ class PointFormEstimator(BaseEstimator):  # type: ignore[misc]
             self.hidden,
             self.terms,
             self.head,
-        ).to(self.device, getattr(torch, self.dtype))
+        )
 
-    def make_model(self, store: FieldStore, outputs: int, fit: Fit) -> PointFormNetwork:
-        """The untrained model of a fit, standardised by its training clouds."""
-        with _generator:
-            state = torch.get_rng_state()
-            torch.manual_seed(fit.seed)
-            model = self._new_model(outputs)
-            torch.set_rng_state(state)  # leave the caller's random numbers alone
+    def _standardize(self, model: Any, store: FieldStore, fit: Fit) -> None:
         model.standardize(*store.moments(fit.train))
         model.calibrate(store.gather(torch.from_numpy(fit.train[:_CALIBRATION_CLOUDS])))
-        return model
-
-    def schedule(self) -> Schedule:
-        return Schedule(
-            int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
-        )
-
-    def make_fit(self, train_part: np.ndarray, y: np.ndarray, groups: Any, seed: int) -> Fit:
-        """Split a validation part off the training clouds, groups kept together."""
-        stratify = isinstance(self, ClassifierMixin)
-        inner, validation = validation_part(
-            y[train_part],
-            None if groups is None else np.asarray(groups)[train_part],
-            self.validation_fraction,
-            seed,
-            stratify,
-        )
-        return Fit(
-            train_part[inner],
-            train_part[validation],
-            seed,
-            float(self.learning_rate),
-            float(self.weight_decay),
-        )
-
-    def seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _fit_network(
-        self,
-        fields: list[GramField],
-        y: np.ndarray,
-        targets: Tensor,
-        outputs: int,
-        loss: Any,
-        groups: Any,
-    ) -> Self:
-        store = self.field_store(fields)
-        fit = self.make_fit(np.arange(len(fields)), y, groups, self.seed())
-        fitted = train(
-            lambda f: self.make_model(store, outputs, f),
-            store,
-            targets.to(self.device),
-            loss,
-            [fit],
-            self.schedule(),
-            progress=self.progress,
-        )[0]
-        assert isinstance(fitted.model, PointFormNetwork)
-        self.outputs_ = outputs
-        self.model_: PointFormNetwork = fitted.model
-        self.history_ = fitted.history
-        self.best_epoch_ = fitted.best_epoch
-        return self
 
     # --- what was learned -------------------------------------------------------------------
 
-    def _outputs(self, clouds: Any) -> Tensor:
-        store = self.field_store(self._checked_fields(clouds))
-        return apply(self.model_, self.model_, store)
-
     def comparison_matrices(self, clouds: Any) -> np.ndarray:
         """C of every cloud: (N, l, l), or (N, degrees, l, l) for several degrees."""
-        store = self.field_store(self._checked_fields(clouds))
+        store = self.make_store(self._checked(clouds))
         found = apply(
             lambda batch: torch.stack(self.model_.comparison_matrices(batch), 1), self.model_, store
         )
         matrices: np.ndarray = found.double().cpu().numpy()
         return matrices[:, 0] if isinstance(self.degree, Integral) else matrices
-
-    def count_parameters(self) -> int:
-        """Trainable parameters of the fitted model."""
-        check_is_fitted(self, "model_")
-        return sum(p.numel() for p in self.model_.parameters() if p.requires_grad)
 
     # --- storage ----------------------------------------------------------------------------
 

@@ -6,15 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import RegressorMixin, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
-from torch.nn import functional
 
 from pointforms.learn.base import PointFormEstimator
+from pointforms.learn.learner import CloudClassifier, check_groups
 from pointforms.learn.trainer import Fit, apply
 
 
-class PointFormClassifier(ClassifierMixin, PointFormEstimator):  # type: ignore[misc]
+class PointFormClassifier(CloudClassifier, PointFormEstimator):  # type: ignore[misc]
     """Classify clouds by the comparison matrices of learned forms.
 
     Parameters
@@ -53,61 +53,6 @@ class PointFormClassifier(ClassifierMixin, PointFormEstimator):  # type: ignore[
     dimension_, n_features_in_, history_, best_epoch_
     """
 
-    def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
-        """Learn forms that tell the classes apart.
-
-        Parameters
-        ----------
-        clouds : list of (n_i, D), or of their Gram fields
-        y : (N,)
-            Labels of any kind.
-        groups : (N,) or None
-            Clouds of one group stay on one side of the validation split.
-        """
-        self.check_options()
-        clouds = list(clouds)
-        labels = _checked_labels(y, len(clouds))
-        _check_groups(groups, len(clouds))
-        classes, codes = np.unique(labels, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has 1 class, {classes[0]!r}: at least 2 are needed")
-        self.classes_ = classes
-        fields = self._fitting_fields(clouds)
-        loss = self.loss(codes)
-        return self._fit_network(fields, codes, torch.from_numpy(codes), len(classes), loss, groups)
-
-    def loss(self, codes: np.ndarray) -> Any:
-        """Cross-entropy of each cloud, weighted by class."""
-        weight = torch.from_numpy(self._class_weights(codes)).to(
-            self.device, getattr(torch, self.dtype)
-        )
-        return lambda out, y: functional.cross_entropy(out, y, reduction="none") * weight[y]
-
-    def _class_weights(self, codes: np.ndarray) -> np.ndarray:
-        counts = np.bincount(codes, minlength=len(self.classes_))
-        if self.class_weight is None:
-            return np.ones(len(counts))
-        if self.class_weight == "balanced":
-            return len(codes) / (len(counts) * np.maximum(counts, 1))
-        if isinstance(self.class_weight, dict):
-            absent = set(self.class_weight) - set(self.classes_.tolist())
-            if absent:
-                raise ValueError(f"class_weight names {min(absent, key=str)!r}, which is no class")
-            return np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
-        raise ValueError(
-            f"class_weight={self.class_weight!r}: expected None, 'balanced' or a dictionary"
-        )
-
-    def predict_proba(self, clouds: Any) -> np.ndarray:
-        """Probabilities of the classes: (N, C)."""
-        probabilities: np.ndarray = self._outputs(clouds).double().softmax(-1).cpu().numpy()
-        return probabilities
-
-    def predict(self, clouds: Any) -> np.ndarray:
-        """The most probable class of each cloud: (N,)."""
-        found: np.ndarray = self.classes_[self.predict_proba(clouds).argmax(1)]
-        return found
-
     def _learned(self) -> dict[str, Any]:
         classes = {"values": self.classes_.tolist(), "dtype": self.classes_.dtype.str}
         return super()._learned() | {"classes_": classes}
@@ -133,13 +78,13 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
             raise ValueError(f"y has shape {values.shape} for {len(clouds)} clouds")
         if not np.isfinite(values).all():
             raise ValueError("y has non-finite values")
-        _check_groups(groups, len(clouds))
+        check_groups(groups, len(clouds))
         columns = values.reshape(len(values), -1)
         self.target_mean_ = columns.mean(0).tolist()
         self.target_scale_ = np.where(columns.std(0) > 0, columns.std(0), 1.0).tolist()
         self.single_target_ = values.ndim == 1
         scaled = torch.from_numpy((columns - self.target_mean_) / self.target_scale_)
-        fields = self._fitting_fields(clouds)
+        fields = self._fitting(clouds)
         loss = lambda out, t: (out - t).square().mean(-1)  # noqa: E731
         return self._fit_network(
             fields, values, scaled.to(getattr(torch, self.dtype)), columns.shape[1], loss, groups
@@ -181,7 +126,7 @@ class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignor
                 setattr(self, name, getattr(source, name))
             self.outputs_ = source.outputs_
             return self
-        store = self.field_store(self._fitting_fields(clouds))
+        store = self.make_store(self._fitting(clouds))
         fit = Fit(np.arange(len(clouds)), np.arange(0), self.seed())
         self.model_ = self.make_model(store, 1, fit)
         self.model_.eval()
@@ -190,7 +135,7 @@ class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignor
 
     def transform(self, clouds: Any) -> np.ndarray:
         """Readouts of the comparison matrices: (N, features)."""
-        store = self.field_store(self._checked_fields(clouds))
+        store = self.make_store(self._checked(clouds))
         features: np.ndarray = (
             apply(self.model_.features, self.model_, store).double().cpu().numpy()
         )
@@ -202,30 +147,3 @@ class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignor
     def _restore(self, learned: dict[str, Any]) -> int:
         super()._restore(learned)
         return int(self.outputs_)
-
-
-def _checked_labels(y: Any, clouds: int) -> np.ndarray:
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y has shape {labels.shape}: expected ({clouds},)")
-    if len(labels) != clouds:
-        raise ValueError(f"y has {len(labels)} labels for {clouds} clouds")
-    missing = (
-        ~np.isfinite(labels)
-        if labels.dtype.kind == "f"
-        else np.array([v is None or v != v for v in labels.tolist()], dtype=bool)
-    )
-    if missing.any():
-        raise ValueError(
-            f"y has {int(missing.sum())} missing labels, the first at {missing.argmax()}"
-        )
-    if labels.dtype.kind == "f" and (labels != np.round(labels)).any():
-        raise ValueError(
-            "y has fractions: a classifier needs classes; PointFormRegressor takes numbers"
-        )
-    return labels
-
-
-def _check_groups(groups: Any, clouds: int) -> None:
-    if groups is not None and len(groups) != clouds:
-        raise ValueError(f"groups has {len(groups)} entries for {clouds} clouds")

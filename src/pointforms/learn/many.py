@@ -14,9 +14,8 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from torch import nn
 
-from pointforms.forms.batch import FieldStore
-from pointforms.learn.estimators import PointFormClassifier
-from pointforms.learn.trainer import Fit, apply, train
+from pointforms.learn.learner import CloudClassifier
+from pointforms.learn.trainer import Fit, Store, apply, train
 from pointforms.progress import track
 
 # Up to so many workers are threads: steps of stacked fits spend little time in Python, and a new
@@ -48,7 +47,7 @@ class CrossFit:
 
 
 def cross_fit(
-    estimator: PointFormClassifier,
+    estimator: CloudClassifier,
     clouds: Any,
     y: Any,
     folds: np.ndarray,
@@ -60,17 +59,18 @@ def cross_fit(
 ) -> CrossFit:
     """Fit a classifier on the complement of every fold with every seed, and predict the fold.
 
-    Gram fields are computed once. Fits of one shape train together; `n_jobs` workers of one
-    thread each share them (-1 is one a core): threads of this process where they are few, else
-    processes, unless `joblib.parallel_config` says otherwise. The outcome depends on neither.
+    What the estimator prepares of the clouds (Gram fields, graphs) is computed once. Fits of one
+    shape train together; `n_jobs` workers of one thread each share them (-1 is one a core): threads
+    of this process where they are few, else processes, unless `joblib.parallel_config` says
+    otherwise. The outcome depends on neither.
     """
     estimator = clone(estimator)  # the caller's stays as it is
     folds = np.asarray(folds)
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     estimator.check_options()
-    fields = estimator.gram_fields(clouds)
-    estimator.n_features_in_, estimator.classes_ = fields[0].points.shape[1], classes
-    store = estimator.field_store(fields)
+    prepared = estimator.prepare(clouds)
+    estimator.n_features_in_, estimator.classes_ = estimator._width(prepared), classes
+    store = estimator.make_store(prepared)
     plan = [
         (fold, s, estimator.make_fit(np.flatnonzero(folds != fold), codes, groups, int(seed)))
         for fold in np.unique(folds)
@@ -115,8 +115,8 @@ def _in_worker(*args: Any) -> list[tuple[nn.Module, np.ndarray]]:
 
 
 def _train_part(
-    estimator: PointFormClassifier,
-    store: FieldStore,
+    estimator: CloudClassifier,
+    store: Store,
     codes: np.ndarray,
     fits: list[Fit],
     together: bool | None,

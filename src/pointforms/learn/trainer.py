@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from pointforms.forms.batch import FieldStore, FormBatch
 from pointforms.learn import memory
 from pointforms.progress import track
 
@@ -56,12 +55,32 @@ class Fitted:
     history: list[dict[str, float]] = field(default_factory=list)
 
 
+class Store(Protocol):
+    """Clouds as tensors on one device, from which batches are gathered."""
+
+    sizes: Tensor  # points of each cloud
+    stackable: bool  # whether batches of several fits can be stacked
+
+    @property
+    def batch(self) -> Callable[..., Any]:
+        """Makes a batch of its parts."""
+
+    def gather(self, index: Tensor, rows: Tensor | None = None) -> Any:
+        """A batch of the clouds of index (..., B), or of some rows of them.
+
+        It has a `tree` of parts, as torch.func takes them.
+        """
+
+    def numbers(self) -> int:
+        """Numbers that a batch holds for each point."""
+
+
 Loss = Callable[[Tensor, Tensor], Tensor]  # (B, outputs), (B, ...) -> (B,)
 
 
 def train(
     make_model: Callable[[Fit], nn.Module],
-    store: FieldStore,
+    store: Store,
     targets: Tensor,
     loss: Loss,
     fits: Sequence[Fit],
@@ -97,14 +116,13 @@ def train(
     return [fitted for fitted in done if fitted is not None]
 
 
-def _stack_size(store: FieldStore, schedule: Schedule, together: bool | None) -> int:
+def _stack_size(store: Store, schedule: Schedule, together: bool | None) -> int:
+    if not store.stackable:
+        return 1
     if together is not None:
         return 1_000_000 if together else 1
     n = min(int(store.sizes.max()), schedule.points or int(store.sizes.max()))
-    entries = schedule.batch_size * n * store.factor[0].numel()
-    for prepared in (*store.compounds.values(), *store.metrics.values()):
-        entries += schedule.batch_size * n * prepared[0].numel()
-    return max(1, _TOGETHER // entries)
+    return max(1, _TOGETHER // (schedule.batch_size * n * store.numbers()))
 
 
 class _Stack:
@@ -118,10 +136,12 @@ class _Stack:
         self.buffers = {name: b.detach() for name, b in buffers.items()}
 
     def call(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
-        """function(params, buffers, *args) of every model: (E, ...)."""
+        """function(params, buffers, *args) of every model: (E, ...).
+
+        Arguments have a leading dimension for the models, unless there is one only.
+        """
         if self.single:  # no need for the machinery, and its limits do not bind
-            one = function(_first(self.params), _first(self.buffers), *map(_first, args))
-            return one.unsqueeze(0)
+            return function(_first(self.params), _first(self.buffers), *args).unsqueeze(0)
         return vmap(function)(self.params, self.buffers, *args)  # type: ignore
 
     def gradients(
@@ -145,13 +165,9 @@ class _Stack:
         return {**self.params, **self.buffers}
 
 
-def _first(tree: Any) -> Any:
+def _first(tree: dict[str, Tensor]) -> dict[str, Tensor]:
     """The first model's part of stacked tensors: views, so that buffers can be updated."""
-    if isinstance(tree, Tensor):
-        return tree[0]
-    if isinstance(tree, dict):
-        return {k: _first(v) for k, v in tree.items()}
-    return tuple(_first(v) for v in tree)
+    return {name: value[0] for name, value in tree.items()}
 
 
 class _AdamW:
@@ -185,7 +201,7 @@ class _AdamW:
 
 def _train_stack(
     make_model: Callable[[Fit], nn.Module],
-    store: FieldStore,
+    store: Store,
     targets: Tensor,
     loss: Loss,
     fits: Sequence[Fit],
@@ -204,12 +220,12 @@ def _train_stack(
     fitted = [Fitted(model, 0) for model in models]
     template = stack.template
 
-    def batch_loss(params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor) -> Tensor:
-        out = functional_call(template, (params, buffers), (FormBatch(*batch), counts))
+    def batch_loss(params: Any, buffers: Any, tree: Any, y: Tensor, counts: Tensor) -> Tensor:
+        out = functional_call(template, (params, buffers), (store.batch(*tree), counts))
         return (counts * loss(out, y)).sum() / counts.sum()
 
-    def evaluate(params: Any, buffers: Any, batch: Any) -> Tensor:
-        outputs: Tensor = functional_call(template, (params, buffers), (FormBatch(*batch),))
+    def evaluate(params: Any, buffers: Any, tree: Any) -> Tensor:
+        outputs: Tensor = functional_call(template, (params, buffers), (store.batch(*tree),))
         return outputs
 
     for epoch in range(schedule.epochs):
@@ -217,13 +233,17 @@ def _train_stack(
         # cosine from the full rate to none
         factor = 0.5 * (1 + np.cos(np.pi * epoch / schedule.epochs))
         orders = [_batches(fits[i].train, schedule.batch_size, shuffles[i]) for i in running]
-        total = torch.zeros(len(running), device=store.points.device)
+        total = torch.zeros(len(running), device=store.sizes.device)
         for step in range(len(orders[0][0])):
             index = torch.from_numpy(np.stack([o[0][step] for o in orders]))
-            counts = torch.from_numpy(np.stack([o[1][step] for o in orders])).to(store.points)
+            counts = torch.from_numpy(np.stack([o[1][step] for o in orders])).to(
+                targets.device, next(iter(stack.params.values())).dtype
+            )
             rows = _some_rows(store, index, schedule.points, [shuffles[i] for i in running])
-            batch = store.gather(index, rows)
-            tree = batch.tree()
+            if stack.single:
+                index, counts = index[0], counts[0]
+                rows = None if rows is None else rows[0]
+            tree = store.gather(index, rows).tree()
             grads, value = stack.gradients(batch_loss, tree, targets[index], counts)
             optimizer.step(stack.params, grads, float(factor))
             total = total + value.detach()
@@ -272,7 +292,7 @@ def _batches(
 
 
 def _some_rows(
-    store: FieldStore, index: Tensor, points: int | None, rngs: list[np.random.Generator]
+    store: Store, index: Tensor, points: int | None, rngs: list[np.random.Generator]
 ) -> Tensor | None:
     """Random points of each cloud, where it has more than are asked for: (E, B, points)."""
     if points is None or int(store.sizes.max()) <= points:
@@ -289,7 +309,7 @@ def _some_rows(
 def _validation_losses(
     stack: _Stack,
     evaluate: Callable[..., Tensor],
-    store: FieldStore,
+    store: Store,
     targets: Tensor,
     loss: Loss,
     fits: Sequence[Fit],
@@ -301,8 +321,7 @@ def _validation_losses(
     totals = np.zeros(len(fits))
     for start in range(0, longest, 64):
         index = torch.from_numpy(filled[:, start : start + 64])
-        batch = store.gather(index)
-        tree = batch.tree()
+        tree = store.gather(index[0] if stack.single else index).tree()
         with torch.no_grad():
             out = stack.call(evaluate, tree)
             each = loss(out.flatten(0, 1), targets[index].flatten(0, 1)).view(index.shape)
@@ -311,9 +330,9 @@ def _validation_losses(
 
 
 def apply(
-    function: Callable[[FormBatch], Tensor],
+    function: Callable[[Any], Tensor],
     model: nn.Module,
-    store: FieldStore,
+    store: Store,
     batch_size: int = 64,
 ) -> Tensor:
     """What a function of batches gives for every cloud, in batches of like sizes: (N, ...)."""
