@@ -1,16 +1,17 @@
-"""`python -m benchmarks [accuracy] [speed] [learning] [tasks]`: all of them when none is named."""
+"""`python -m benchmarks [accuracy] [speed] [learning] [tasks] [models]`: all of them when none is named."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import accuracy, learning, speed, tasks
+from benchmarks import accuracy, learning, models, speed, tasks
 
 _ALL = {
     "accuracy": accuracy.main,
     "speed": speed.main,
     "learning": learning.main,
     "tasks": tasks.main,
+    "models": models.main,
 }
 
 

@@ -152,3 +152,10 @@ def test_wrong_tasks_are_explained(arguments, message):
     result = run(app, ["tasks", *arguments])
     assert result.exit_code == 2
     assert message in result.output
+
+
+def test_models_are_listed_with_their_parameters():
+    listed = run(app, ["models", "--features", "45", "--classes", "7"])
+    assert listed.exit_code == 0, listed.output
+    for shown in ("npf-tri-1", "GraphTransformer", "173 063", "23 815", "logistic-regression"):
+        assert shown in listed.output

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import pointforms
+from pointforms.baselines.command import models
 from pointforms.console import console, explained, print_pairs
 from pointforms.tasks.command import app as tasks_app
 from pointforms.theory.command import theory
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.add_typer(tasks_app, name="tasks")
 app.command()(theory)
+app.command()(models)
 
 
 def _version(show: bool) -> None:

@@ -1,0 +1,142 @@
+"""The neural baselines as classifiers of clouds, trained by the trainer of the point-forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from pointforms.baselines.batch import CloudStore, GraphStore
+from pointforms.baselines.graphs import cloud_graphs, plain_clouds
+from pointforms.baselines.simplicial import SimplicialNetwork, SimplicialStore, cloud_complexes
+from pointforms.extras import need
+from pointforms.geometry.settings import check_int
+from pointforms.learn.learner import CloudClassifier
+from pointforms.learn.trainer import Fit, Store
+
+
+def _point(name: str) -> Callable[[int, int], nn.Module]:
+    def make(features: int, outputs: int) -> nn.Module:
+        from pointforms.baselines import point
+
+        model: nn.Module = getattr(point, name)(features, outputs)
+        return model
+
+    return make
+
+
+def _graph(name: str) -> Callable[[int, int], nn.Module]:
+    def make(features: int, outputs: int) -> nn.Module:
+        need("torch_geometric", "graph")
+        from pointforms.baselines import graph
+
+        model: nn.Module = getattr(graph, name)(features, outputs)
+        return model
+
+    return make
+
+
+def _simplicial(features: int, outputs: int) -> nn.Module:
+    return SimplicialNetwork(features, outputs)
+
+
+# Triangles grow with the cube of the neighbours: complexes look at no more than so many.
+_COMPLEX_NEIGHBORS = 8
+
+# name -> what it reads, and its network for D features and so many outputs
+NETWORKS: dict[
+    str, tuple[Literal["points", "graph", "complex"], Callable[[int, int], nn.Module]]
+] = {
+    "mlp": ("points", _point("MLP")),
+    "set-transformer": ("points", _point("SetTransformer")),
+    "pointnet": ("points", _point("PointNet")),
+    "gcn": ("graph", _graph("GCN")),
+    "gin": ("graph", _graph("GIN")),
+    "graphsage": ("graph", _graph("GraphSAGE")),
+    "graph-transformer": ("graph", _graph("GraphTransformer")),
+    "tdl": ("complex", _simplicial),
+}
+
+
+class NeuralClassifier(CloudClassifier):
+    """A baseline network on clouds.
+
+    Parameters
+    ----------
+    network : one of the names of `NETWORKS`
+    neighbors : int
+        Nearest neighbours of a point in the graphs, itself not counted.
+    epochs, ..., class_weight
+        As in :class:`pointforms.PointFormClassifier`.
+    """
+
+    def __init__(
+        self,
+        network: str = "mlp",
+        neighbors: int = 32,
+        epochs: int = 60,
+        batch_size: int = 32,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 1e-3,
+        validation_fraction: float = 0.15,
+        patience: int = 20,
+        points_per_epoch: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "cpu",
+        dtype: Literal["float32", "float64"] = "float32",
+        progress: bool = False,
+        class_weight: Literal["balanced"] | dict[Any, float] | None = None,
+    ) -> None:
+        self.network = network
+        self.neighbors = neighbors
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.points_per_epoch = points_per_epoch
+        self.random_state = random_state
+        self.device = device
+        self.dtype = dtype
+        self.progress = progress
+        self.class_weight = class_weight
+
+    def check_options(self) -> None:
+        """Refuse what no fit can work with."""
+        self._reads()
+        check_int("neighbors", self.neighbors, at_least=1)
+        super().check_options()
+
+    def _reads(self) -> str:
+        if self.network not in NETWORKS:
+            raise ValueError(f"network={self.network!r}: expected one of {tuple(NETWORKS)}")
+        return NETWORKS[self.network][0]
+
+    def prepare(self, clouds: Any) -> Sequence[Any]:
+        """Checked clouds, or their graphs; graphs pass as they are, so that models share them."""
+        reads = self._reads()
+        if reads == "points":
+            return plain_clouds(clouds)
+        if reads == "complex":
+            return cloud_complexes(clouds, min(self.neighbors, _COMPLEX_NEIGHBORS))
+        return cloud_graphs(clouds, self.neighbors)
+
+    def make_store(self, prepared: Sequence[Any]) -> Store:
+        """Prepared clouds as tensors, from which batches are gathered."""
+        stores = {"points": CloudStore, "graph": GraphStore, "complex": SimplicialStore}
+        store: Store = stores[self._reads()](prepared, getattr(torch, self.dtype), self.device)
+        return store
+
+    def _width(self, prepared: Sequence[Any]) -> int:
+        first = prepared[0]
+        return int((first if isinstance(first, torch.Tensor) else first.points).shape[1])
+
+    def _new_model(self, outputs: int) -> nn.Module:
+        return NETWORKS[self.network][1](self.n_features_in_, outputs)
+
+    def _standardize(self, model: Any, store: Any, fit: Fit) -> None:
+        model.standardize(*store.moments(fit.train))

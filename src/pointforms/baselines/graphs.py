@@ -1,0 +1,73 @@
+"""The graph of a cloud: every point and its nearest neighbours, made once for all graph models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import csr_matrix, eye
+from scipy.spatial import cKDTree
+from torch import Tensor
+
+from pointforms.clouds import as_clouds
+from pointforms.geometry.field import GramField
+
+
+@dataclass(frozen=True)
+class CloudGraph:
+    """A cloud and its symmetric neighbour lists.
+
+    Attributes
+    ----------
+    points : (n, D)
+    starts : (n + 1,)
+        Where the neighbours of each point start in `neighbors`,
+    neighbors : (E,)
+        which holds every point itself too, ascending.
+    """
+
+    points: Tensor
+    starts: Tensor
+    neighbors: Tensor
+
+    def edges(self) -> np.ndarray:
+        """Pairs i < j: (E', 2)."""
+        owners = np.repeat(np.arange(len(self.points)), np.diff(self.starts.numpy()))
+        pairs = np.column_stack([owners, self.neighbors.numpy()])
+        found: np.ndarray = pairs[pairs[:, 0] < pairs[:, 1]]
+        return found
+
+
+def plain_clouds(clouds: Any) -> list[Tensor]:
+    """Checked clouds, from clouds or whatever was prepared of them."""
+    if isinstance(clouds, Sequence) and clouds and isinstance(clouds[0], CloudGraph | GramField):
+        return [item.points for item in clouds]
+    return as_clouds(clouds, distinct=False)
+
+
+def cloud_graphs(clouds: Any, neighbors: int) -> list[CloudGraph]:
+    """Graphs in which points are joined if one is among the other's nearest neighbours.
+
+    Graphs pass as they are. `neighbors` does not count the point itself; a small cloud has fewer.
+    """
+    if isinstance(clouds, Sequence) and clouds and isinstance(clouds[0], CloudGraph):
+        return list(clouds)
+    return [_graph(cloud, neighbors) for cloud in plain_clouds(clouds)]
+
+
+def _graph(points: Tensor, neighbors: int) -> CloudGraph:
+    n = len(points)
+    k = min(neighbors + 1, n)
+    X = points.cpu().numpy()
+    found = np.asarray(cKDTree(X).query(X, k)[1]).reshape(n, k)
+    near = csr_matrix((np.ones(n * k), found.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    joined = (near + near.T + eye(n, format="csr")).tocsr()
+    joined.sort_indices()
+    return CloudGraph(
+        points,
+        torch.from_numpy(joined.indptr.astype(np.int64)),
+        torch.from_numpy(joined.indices.astype(np.int64)),
+    )
