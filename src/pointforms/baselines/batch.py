@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from pointforms.baselines.graphs import CloudGraph
+from pointforms.forms.batch import PointStore
 
 Weights = Literal["sum", "mean", "gcn"]
 
@@ -98,49 +98,20 @@ class GraphBatch:
         return mask.view(B, n, n)
 
 
-class CloudStore:
-    """Clouds of differing sizes in one flat tensor."""
+class CloudStore(PointStore):
+    """Clouds of differing sizes, for networks on bare points."""
 
     stackable = True
     batch: type = CloudBatch
-
-    def __init__(
-        self, clouds: Sequence[Tensor], dtype: torch.dtype, device: torch.device | str
-    ) -> None:
-        sizes = torch.tensor([len(cloud) for cloud in clouds])
-        empty = clouds[0].new_zeros(1, clouds[0].shape[1])  # padding refers to this row
-        self.points = torch.cat([*clouds, empty]).to(device, dtype)
-        self.sizes = sizes.to(device)
-        self.offsets = (sizes.cumsum(0) - sizes).to(device)
-
-    def __len__(self) -> int:
-        return len(self.sizes)
 
     def numbers(self) -> int:
         """Numbers that a step of a network of ordinary width makes of each point."""
         return 64
 
-    def moments(self, clouds: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Mean and deviation of every coordinate over the points of some clouds: (D,), (D,)."""
-        chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)
-        chosen[torch.as_tensor(clouds, device=self.sizes.device)] = True
-        points = self.points[:-1][chosen.repeat_interleave(self.sizes)].double()
-        deviation = points.std(0, correction=0)
-        deviation = torch.where(deviation > 0, deviation, 1.0)  # a constant coordinate stays
-        return points.mean(0).to(self.points), deviation.to(self.points)
-
     def gather(self, index: Tensor, rows: Tensor | None = None) -> Any:
         """The clouds of index (..., B), whole, or with some rows (..., B, m) of each."""
-        place, real = self._places(index, rows)
-        return CloudBatch(self.points[place], real)
-
-    def _places(self, index: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]:
-        sizes = self.sizes[index].unsqueeze(-1)
-        if rows is None:
-            rows = torch.arange(int(sizes.max()), device=index.device).expand(*index.shape, -1)
-        real = rows < sizes
-        place = torch.where(real, self.offsets[index].unsqueeze(-1) + rows, len(self.points) - 1)
-        return place, real.to(self.points.dtype)
+        place, real = self.places(index, rows)
+        return CloudBatch(self.points[place], real.to(self.points.dtype))
 
 
 class GraphStore(CloudStore):
@@ -164,7 +135,7 @@ class GraphStore(CloudStore):
         """The clouds of index (B,), whole: a graph has no parts."""
         if rows is not None:
             raise ValueError("points_per_epoch is for networks without graphs")
-        place, real = self._places(index, None)
+        place, real = self.places(index)
         B, n = place.shape
         # entries of each cloud, moved to the places of its nodes
         count, first = self.edges[index], self.first_edges[index]
@@ -173,11 +144,11 @@ class GraphStore(CloudStore):
         block = torch.arange(B, device=index.device).repeat_interleave(count)
         neighbors = self.neighbors[entries + shift] + block * n
         # padding is its own neighbour, so that every node has a list
-        degrees = torch.where(real.bool(), self.degrees[place], 1).flatten()
+        degrees = torch.where(real, self.degrees[place], 1).flatten()
         starts = torch.cat([degrees.new_zeros(1), degrees.cumsum(0)])
-        padding = (~real.bool().flatten()).nonzero().squeeze(1)
+        padding = (~real.flatten()).nonzero().squeeze(1)
         filled = torch.empty(int(starts[-1]), dtype=torch.long, device=index.device)
         of_padding = torch.zeros_like(filled, dtype=torch.bool)
         of_padding[starts[:-1][padding]] = True
         filled[of_padding], filled[~of_padding] = padding, neighbors
-        return GraphBatch(self.points[place], real, starts, filled)
+        return GraphBatch(self.points[place], real.to(self.points.dtype), starts, filled)

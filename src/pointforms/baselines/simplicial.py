@@ -103,14 +103,14 @@ class SimplicialStore(CloudStore):
         """The clouds of index (B,), whole: a complex has no parts."""
         if rows is not None:
             raise ValueError("points_per_epoch is for networks without graphs")
-        place, real = self._places(index, None)
+        place, real = self.places(index)
         B, n = real.shape
         nodes = torch.full((B,), n, device=index.device)  # padded
         edges = self.operators["difference"].heights[index]
         triangles = self.operators["to_triangles"].heights[index]
         return SimplicialBatch(
             self.points[place],
-            real,
+            real.to(self.points.dtype),
             self.operators["difference"].gather(index, edges, nodes),
             self.operators["to_triangles"].gather(index, triangles, edges),
             self.operators["to_edges"].gather(index, edges, triangles),

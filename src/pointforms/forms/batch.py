@@ -51,7 +51,47 @@ def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
     return entries <= COMPOUND_MAX and entries * points <= _MAX_PREPARED
 
 
-class FieldStore:
+class PointStore:
+    """The points of clouds of differing sizes in one flat tensor, and where each cloud starts."""
+
+    def __init__(
+        self, clouds: Sequence[Tensor], dtype: torch.dtype, device: torch.device | str
+    ) -> None:
+        sizes = torch.tensor([len(cloud) for cloud in clouds])
+        # the last row is zero: padding refers to it
+        self.points = torch.zeros(int(sizes.sum()) + 1, clouds[0].shape[1], dtype=dtype)
+        torch.cat([cloud.to("cpu", dtype) for cloud in clouds], out=self.points[:-1])
+        self.points = self.points.to(device)
+        self.sizes = sizes.to(device)
+        self.offsets = (sizes.cumsum(0) - sizes).to(device)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
+        """Mean and deviation of every coordinate over the points of some clouds: (D,), (D,)."""
+        chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)
+        chosen[torch.as_tensor(np.asarray(clouds), device=self.sizes.device)] = True
+        points = self.points[:-1][chosen.repeat_interleave(self.sizes)].double()
+        deviation = points.std(0, correction=0)
+        deviation = torch.where(deviation > 0, deviation, 1.0)  # a constant coordinate stays
+        return points.mean(0).to(self.points), deviation.to(self.points)
+
+    def places(self, index: Tensor, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Rows of the flat tensors for the clouds of index (..., B), and which are not padding.
+
+        Both (..., B, n); or (..., B, m) for some rows of each, of which a smaller cloud may not
+        have all.
+        """
+        sizes = self.sizes[index].unsqueeze(-1)
+        if rows is None:
+            rows = torch.arange(int(sizes.max()), device=index.device).expand(*index.shape, -1)
+        real = rows < sizes
+        place = torch.where(real, self.offsets[index].unsqueeze(-1) + rows, len(self.points) - 1)
+        return place, real
+
+
+class FieldStore(PointStore):
     """The Gram fields of many clouds in flat tensors, from which batches are gathered.
 
     Parameters
@@ -73,24 +113,18 @@ class FieldStore:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
+        super().__init__([field.points for field in fields], dtype, device)
         width = max(f.factor.shape[-1] for f in fields)
-        features = fields[0].points.shape[1]
-        sizes = torch.tensor([len(f) for f in fields])
-        total = int(sizes.sum())
-        # the last row is zero: padding refers to it
-        self.points = torch.zeros(total + 1, features, dtype=dtype)
+        features, total = self.points.shape[1], len(self.points) - 1
         self.factor = torch.zeros(total + 1, features, width, dtype=dtype)
         self.weights = torch.zeros(total + 1, dtype=dtype)
         start = 0
         for one in fields:
             rows = slice(start, start + len(one))
-            self.points[rows] = one.points.to("cpu", dtype)
             self.factor[rows, :, : one.factor.shape[-1]] = one.factor.to("cpu", dtype)
             self.weights[rows] = one.measure(measure).to("cpu", dtype)
             start += len(one)
-        self.points, self.factor, self.weights = (
-            t.to(device) for t in (self.points, self.factor, self.weights)
-        )
+        self.factor, self.weights = self.factor.to(device), self.weights.to(device)
         self.compounds, self.metrics = {}, {}
         for k in degrees:
             if k >= 1 and compound_fits(features, width, k, total):
@@ -99,25 +133,11 @@ class FieldStore:
                     self.metrics[k] = L @ L.mT * self.weights[:, None, None]
                 elif k >= 2:
                     self.compounds[k] = L
-        self.sizes = sizes.to(device)
-        self.offsets = (sizes.cumsum(0) - sizes).to(device)
-
-    def __len__(self) -> int:
-        return len(self.sizes)
 
     def numbers(self) -> int:
         """Numbers that a batch holds for each point."""
         prepared = (self.factor, *self.compounds.values(), *self.metrics.values())
         return sum(values[0].numel() for values in prepared)
-
-    def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
-        """Mean and deviation of every coordinate over the points of some clouds: (D,), (D,)."""
-        chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)
-        chosen[torch.as_tensor(np.asarray(clouds), device=self.sizes.device)] = True
-        points = self.points[:-1][chosen.repeat_interleave(self.sizes)].double()
-        deviation = points.std(0, correction=0)
-        deviation = torch.where(deviation > 0, deviation, 1.0)  # a constant coordinate stays
-        return points.mean(0).to(self.points), deviation.to(self.points)
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> FormBatch:
         """The clouds of index (..., B), whole, or with some rows (..., B, m) of each.
@@ -126,14 +146,11 @@ class FieldStore:
         they stand for the whole.
         """
         sizes = self.sizes[index].unsqueeze(-1)
-        if rows is None:
-            rows = torch.arange(int(sizes.max()), device=index.device).expand(*index.shape, -1)
-        real = rows < sizes
-        place = torch.where(real, self.offsets[index].unsqueeze(-1) + rows, len(self.points) - 1)
+        place, _ = self.places(index, rows)
         weights = self.weights[place]
         compounds = {k: values[place] for k, values in self.compounds.items()}
         metrics = {k: values[place] for k, values in self.metrics.items()}
-        m = rows.shape[-1]
+        m = place.shape[-1]
         if int(sizes.max()) > m:
             whole = (sizes / m).clamp_min(1.0).to(weights.dtype)
             weights = weights * whole
