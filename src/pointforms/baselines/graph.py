@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from pointforms.baselines.layers import Standardized, mean_pool
 _DENSE = 512
 
 
-class _GraphNetwork(Standardized):
+class _GraphNetwork(Standardized, ABC):
     """Two convolutions, the mean over the points of a cloud, a linear map."""
 
     weights: Weights
@@ -27,8 +28,9 @@ class _GraphNetwork(Standardized):
         self.second = self.convolution(hidden, hidden)
         self.head = nn.Linear(hidden, outputs)
 
+    @abstractmethod
     def convolution(self, inputs: int, outputs: int) -> nn.Module:
-        raise NotImplementedError
+        """A layer."""
 
     def forward(self, batch: GraphBatch, counts: Tensor | None = None) -> Tensor:
         A = batch.adjacency(self.weights)

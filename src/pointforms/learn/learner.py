@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -22,7 +23,7 @@ from pointforms.learn.trainer import Fit, Schedule, Store, apply, train
 _generator = threading.Lock()
 
 
-class CloudLearner(BaseEstimator):  # type: ignore[misc]
+class CloudLearner(BaseEstimator, ABC):  # type: ignore[misc]
     """Options of training, and how they become a fit.
 
     A subclass says what its clouds are prepared to (`prepare`), how batches of them are gathered
@@ -52,23 +53,25 @@ class CloudLearner(BaseEstimator):  # type: ignore[misc]
 
     # --- what a subclass defines ------------------------------------------------------------
 
+    @abstractmethod
     def prepare(self, clouds: Any) -> Sequence[Any]:
         """What is computed of every cloud once, and can be shared by many fits."""
-        raise NotImplementedError
 
+    @abstractmethod
     def make_store(self, prepared: Sequence[Any]) -> Store:
         """Prepared clouds as tensors, from which batches are gathered."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _new_model(self, outputs: int) -> nn.Module:
-        raise NotImplementedError
+        """The network, untrained."""
 
+    @abstractmethod
     def _standardize(self, model: nn.Module, store: Any, fit: Fit) -> None:
-        raise NotImplementedError
+        """Give the network the statistics of the training clouds."""
 
+    @abstractmethod
     def _width(self, prepared: Sequence[Any]) -> int:
         """Features of the clouds."""
-        raise NotImplementedError
 
     # --- training ---------------------------------------------------------------------------
 
