@@ -28,7 +28,7 @@ def models(
         try:
             count = baselines.count_parameters(name, features, classes)
             shown = "" if count is None else f"{count:,}".replace(",", " ")
-        except ImportError as error:
-            shown = escape(str(error))
+        except ImportError:
+            shown = escape("extra [graph]")
         view.add_row(name, model.title, model.family, shown)
     console.print(view)
