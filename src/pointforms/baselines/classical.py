@@ -22,12 +22,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pointforms.baselines.summaries import PooledSummaries
 from pointforms.geometry.field import GramField
+from pointforms.learn.learner import encoded_labels
 
 Head = Literal["logistic", "forest", "svm"]
 Folds = list[tuple[np.ndarray, np.ndarray]]
@@ -103,7 +103,7 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if head not in _HEADS:
             raise ValueError(f"head={head!r}: expected one of {', '.join(map(repr, _HEADS))}")
         clouds = list(clouds)
-        classes, codes = _classes(y, len(clouds))
+        classes, codes = encoded_labels(y, len(clouds))
         if groups is not None and len(groups) != len(clouds):
             raise ValueError(f"groups has {len(groups)} entries for {len(clouds)} clouds")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -277,15 +277,3 @@ _HEADS: dict[str, Callable[..., _Fitted]] = {
 def _one_thread() -> Any:
     """The matrices are small: on a busy machine several BLAS threads are many times slower."""
     return threadpool_limits(1, user_api="blas")
-
-
-def _classes(y: Any, clouds: int) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, and the class of each cloud as an index."""
-    labels = np.asarray(y)
-    if labels.shape != (clouds,):
-        raise ValueError(f"y has shape {labels.shape} for {clouds} clouds: expected ({clouds},)")
-    check_classification_targets(labels)
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"y has 1 class, {classes[0]!r}: at least 2 are needed")
-    return classes, codes

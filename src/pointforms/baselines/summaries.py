@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pointforms.clouds import as_clouds
-from pointforms.geometry.field import GramField
+from pointforms.baselines.graphs import plain_clouds
 
 
 class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -78,6 +77,4 @@ class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _arrays(clouds: Any) -> list[np.ndarray]:
     """Points of every cloud, or of every Gram field, in double precision."""
-    if isinstance(clouds, Sequence):
-        clouds = [cloud.points if isinstance(cloud, GramField) else cloud for cloud in clouds]
-    return [cloud.double().cpu().numpy() for cloud in as_clouds(clouds, distinct=False)]
+    return [cloud.double().cpu().numpy() for cloud in plain_clouds(clouds)]

@@ -195,16 +195,12 @@ class CloudClassifier(ClassifierMixin, CloudLearner):  # type: ignore[misc]
         """
         self.check_options()
         clouds = list(clouds)
-        labels = checked_labels(y, len(clouds))
+        self.classes_, codes = encoded_labels(y, len(clouds))
         check_groups(groups, len(clouds))
-        classes, codes = np.unique(labels, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has 1 class, {classes[0]!r}: at least 2 are needed")
-        self.classes_ = classes
         prepared = self._fitting(clouds)
         loss = self.loss(codes)
         return self._fit_network(
-            prepared, codes, torch.from_numpy(codes), len(classes), loss, groups
+            prepared, codes, torch.from_numpy(codes), len(self.classes_), loss, groups
         )
 
     def loss(self, codes: np.ndarray) -> Any:
@@ -240,7 +236,15 @@ class CloudClassifier(ClassifierMixin, CloudLearner):  # type: ignore[misc]
         return found
 
 
-def checked_labels(y: Any, clouds: int) -> np.ndarray:
+def encoded_labels(y: Any, clouds: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, and the class of each cloud as an index."""
+    classes, codes = np.unique(_checked_labels(y, clouds), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y has 1 class, {classes[0]!r}: at least 2 are needed")
+    return classes, codes
+
+
+def _checked_labels(y: Any, clouds: int) -> np.ndarray:
     """Labels as an array, one for each cloud, none missing."""
     labels = np.asarray(y)
     if labels.ndim != 1:
