@@ -34,8 +34,12 @@ def test_sizes_are_the_papers(name):
     assert tuple(found) == PAPER[name]
 
 
-def test_pointnet_is_in_the_papers_class():
-    assert baselines.count_parameters("pointnet", 12, 2) == pytest.approx(1_465_666, rel=0.2)
+@pytest.mark.parametrize(
+    ("name", "paper"),
+    [("pointnet", 1_465_666), ("pointnet++", 1_465_666), ("point-transformer", 2_154_882)],
+)
+def test_large_networks_are_in_the_papers_class(name, paper):
+    assert baselines.count_parameters(name, 12, 2) == pytest.approx(paper, rel=0.2)
 
 
 def clouds_of(rng, sizes, D=3):
@@ -92,6 +96,49 @@ def test_dense_attention_equals_that_over_edges(rng, monkeypatch):
     dense = model(batch)
     monkeypatch.setattr(module, "_DENSE", 0)
     torch.testing.assert_close(model(batch), dense)
+
+
+def test_vector_attention_equals_that_over_edges(rng):
+    from torch_geometric.nn import PointTransformerConv
+
+    from pointforms.baselines.hierarchical import _Block
+    from pointforms.baselines.pyramids import PyramidStore, cloud_pyramids
+
+    pyramids = cloud_pyramids(clouds_of(rng, (3, 6, 15)), (0.5,), 4)
+    batch = PyramidStore(pyramids, torch.float64, "cpu").gather(torch.arange(3))
+    level = batch.levels[1]
+    x = batch.points.flatten(0, 1)[level.centres]
+    ours = _Block(3, 8).double().attention
+    plain = PointTransformerConv(8, 8, ours.pos_nn, ours.attn_nn, add_self_loops=False).double()
+    plain.load_state_dict(ours.state_dict())
+    h = torch.randn(len(x), 8, dtype=torch.float64)
+    owners = torch.arange(len(x)).unsqueeze(1).expand_as(level.beside)
+    edges = torch.stack([level.beside[level.has_beside], owners[level.has_beside]])
+    real = level.real.flatten().bool()
+    torch.testing.assert_close(ours(h, x, level)[real], plain(h, x, edges)[real])
+
+
+def test_pyramids_hold_far_points_and_their_neighbours(rng):
+    from pointforms.baselines.pyramids import cloud_pyramids, farthest_points
+
+    (cloud,) = clouds_of(rng, (40,))
+    X = cloud.numpy()
+    chosen = farthest_points(X, 10)
+    distance = np.linalg.norm(X[:, None] - X[None], axis=2)
+    for i in range(1, 10):  # each is the farthest from all before it
+        assert distance[chosen[:i]].min(0).argmax() == chosen[i]
+    order = rng.permutation(40)
+    np.testing.assert_array_equal(X[order][farthest_points(X[order], 10)], X[chosen])
+    (pyramid,) = cloud_pyramids([cloud], (0.25, 0.5), 4)
+    base, middle, top = (level.numpy() for level in pyramid.levels)
+    assert [len(level) for level in (base, middle, top)] == [40, 10, 5]
+    np.testing.assert_array_equal(middle[:, 0], chosen)
+    np.testing.assert_array_equal(middle[:, 1:5], distance[chosen].argsort(1)[:, :4])
+    among = distance[np.ix_(chosen, chosen)]
+    np.testing.assert_array_equal(middle[:, 5:], among.argsort(1)[:, :4])
+    np.testing.assert_array_equal(top[:, 1:5], among[top[:, 0]].argsort(1)[:, :4])
+    with pytest.raises(ValueError, match="pyramids of 3 levels for a network of 5"):
+        NeuralClassifier("point-transformer").prepare([pyramid])
 
 
 def test_graphs_hold_nearest_neighbours(rng):

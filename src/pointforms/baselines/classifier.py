@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -11,54 +12,40 @@ from torch import nn
 
 from pointforms.baselines.batch import CloudStore, GraphStore
 from pointforms.baselines.graphs import cloud_graphs, plain_clouds
-from pointforms.baselines.simplicial import SimplicialNetwork, SimplicialStore, cloud_complexes
+from pointforms.baselines.pyramids import PyramidStore, cloud_pyramids
+from pointforms.baselines.simplicial import SimplicialStore, cloud_complexes
 from pointforms.extras import need
 from pointforms.geometry.settings import check_int
 from pointforms.learn.learner import CloudClassifier
 from pointforms.learn.trainer import Fit, Store
 
 
-def _point(name: str) -> Callable[[int, int], nn.Module]:
-    def make(features: int, outputs: int) -> nn.Module:
-        from pointforms.baselines import point
-
-        model: nn.Module = getattr(point, name)(features, outputs)
-        return model
-
-    return make
-
-
-def _graph(name: str) -> Callable[[int, int], nn.Module]:
-    def make(features: int, outputs: int) -> nn.Module:
-        need("torch_geometric", "graph")
-        from pointforms.baselines import graph
-
-        model: nn.Module = getattr(graph, name)(features, outputs)
-        return model
-
-    return make
-
-
-def _simplicial(features: int, outputs: int) -> nn.Module:
-    return SimplicialNetwork(features, outputs)
-
-
 # Triangles grow with the cube of the neighbours: complexes look at no more than so many.
 _COMPLEX_NEIGHBORS = 8
 
-# name -> what it reads, and its network for D features and so many outputs
-NETWORKS: dict[
-    str, tuple[Literal["points", "graph", "complex"], Callable[[int, int], nn.Module]]
-] = {
-    "mlp": ("points", _point("MLP")),
-    "set-transformer": ("points", _point("SetTransformer")),
-    "pointnet": ("points", _point("PointNet")),
-    "gcn": ("graph", _graph("GCN")),
-    "gin": ("graph", _graph("GIN")),
-    "graphsage": ("graph", _graph("GraphSAGE")),
-    "graph-transformer": ("graph", _graph("GraphTransformer")),
-    "tdl": ("complex", _simplicial),
+# name -> what it reads, and where the class of its network is
+NETWORKS: dict[str, tuple[Literal["points", "graph", "complex", "pyramid"], str, str]] = {
+    "mlp": ("points", "point", "MLP"),
+    "set-transformer": ("points", "point", "SetTransformer"),
+    "pointnet": ("points", "point", "PointNet"),
+    "pointnet++": ("pyramid", "hierarchical", "PointNetPlusPlus"),
+    "point-transformer": ("pyramid", "hierarchical", "PointTransformer"),
+    "gcn": ("graph", "graph", "GCN"),
+    "gin": ("graph", "graph", "GIN"),
+    "graphsage": ("graph", "graph", "GraphSAGE"),
+    "graph-transformer": ("graph", "graph", "GraphTransformer"),
+    "tdl": ("complex", "simplicial", "SimplicialNetwork"),
 }
+
+
+def network_class(name: str) -> Any:
+    """The class of a network: made for (features, outputs)."""
+    if name not in NETWORKS:
+        raise ValueError(f"network={name!r}: expected one of {tuple(NETWORKS)}")
+    _, module, cls = NETWORKS[name]
+    if module in ("graph", "hierarchical"):
+        need("torch_geometric", "graph")
+    return getattr(import_module(f"pointforms.baselines.{module}"), cls)
 
 
 class NeuralClassifier(CloudClassifier):
@@ -107,13 +94,11 @@ class NeuralClassifier(CloudClassifier):
 
     def check_options(self) -> None:
         """Refuse what no fit can work with."""
-        self._reads()
+        network_class(self.network)
         check_int("neighbors", self.neighbors, at_least=1)
         super().check_options()
 
     def _reads(self) -> str:
-        if self.network not in NETWORKS:
-            raise ValueError(f"network={self.network!r}: expected one of {tuple(NETWORKS)}")
         return NETWORKS[self.network][0]
 
     def prepare(self, clouds: Any) -> Sequence[Any]:
@@ -123,11 +108,19 @@ class NeuralClassifier(CloudClassifier):
             return plain_clouds(clouds)
         if reads == "complex":
             return cloud_complexes(clouds, min(self.neighbors, _COMPLEX_NEIGHBORS))
+        if reads == "pyramid":
+            network = network_class(self.network)
+            return cloud_pyramids(clouds, network.ratios, min(self.neighbors, network.neighbors))
         return cloud_graphs(clouds, self.neighbors)
 
     def make_store(self, prepared: Sequence[Any]) -> Store:
         """Prepared clouds as tensors, from which batches are gathered."""
-        stores = {"points": CloudStore, "graph": GraphStore, "complex": SimplicialStore}
+        stores: dict[str, Any] = {
+            "points": CloudStore,
+            "graph": GraphStore,
+            "complex": SimplicialStore,
+            "pyramid": PyramidStore,
+        }
         store: Store = stores[self._reads()](prepared, getattr(torch, self.dtype), self.device)
         return store
 
@@ -136,7 +129,8 @@ class NeuralClassifier(CloudClassifier):
         return int((first if isinstance(first, torch.Tensor) else first.points).shape[1])
 
     def _new_model(self, outputs: int) -> nn.Module:
-        return NETWORKS[self.network][1](self.n_features_in_, outputs)
+        model: nn.Module = network_class(self.network)(self.n_features_in_, outputs)
+        return model
 
     def _standardize(self, model: Any, store: Any, fit: Fit) -> None:
         model.standardize(*store.moments(fit.train))

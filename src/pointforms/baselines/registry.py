@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pointforms.baselines.classical import logistic_regression, random_forest, rbf_svm
-from pointforms.baselines.classifier import NETWORKS, NeuralClassifier
+from pointforms.baselines.classifier import NeuralClassifier, network_class
 from pointforms.baselines.hodge import HodgeClassifier
 from pointforms.baselines.random_forms import random_forms
 from pointforms.forms.network import PointFormNetwork
@@ -52,6 +52,10 @@ MODELS: dict[str, Model] = {
     "mlp": _neural("mlp", "MLP", "point"),
     "set-transformer": _neural("set-transformer", "Set Transformer", "point", learning_rate=1e-3),
     "pointnet": _neural("pointnet", "PointNet", "point", learning_rate=1e-3),
+    "pointnet++": _neural("pointnet++", "PointNet++", "point", learning_rate=1e-3),
+    "point-transformer": _neural(
+        "point-transformer", "PointTransformer", "point", learning_rate=1e-3
+    ),
     "gcn": _neural("gcn", "GCN", "graph", learning_rate=1e-2),
     "gin": _neural("gin", "GIN", "graph", learning_rate=1e-3),
     "graphsage": _neural("graphsage", "GraphSAGE", "graph", learning_rate=1e-2),
@@ -80,7 +84,7 @@ def count_parameters(name: str, features: int, outputs: int) -> int | None:
     """Trainable parameters for clouds of so many features; None where nothing is trained so."""
     model = make(name)
     if isinstance(model, NeuralClassifier):
-        network: Any = NETWORKS[model.network][1](features, outputs)
+        network: Any = network_class(model.network)(features, outputs)
     elif isinstance(model, PointFormClassifier):
         network = PointFormNetwork(features, outputs, model._degrees(), readout=model.readout)
     else:
