@@ -19,7 +19,6 @@ from pointforms.geometry.settings import check_int
 from pointforms.learn.learner import CloudClassifier
 from pointforms.learn.trainer import Fit, Store
 
-
 # Triangles grow with the cube of the neighbours: complexes look at no more than so many.
 _COMPLEX_NEIGHBORS = 8
 
