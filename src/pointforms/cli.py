@@ -13,6 +13,7 @@ from rich.table import Table
 import pointforms
 from pointforms.baselines.command import models
 from pointforms.console import console, explained, print_pairs
+from pointforms.experiments.command import register as register_experiments
 from pointforms.tasks.command import app as tasks_app
 from pointforms.theory.command import theory
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.add_typer(tasks_app, name="tasks")
 app.command()(theory)
 app.command()(models)
+register_experiments(app)
 
 
 def _version(show: bool) -> None:

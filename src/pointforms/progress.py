@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 @contextmanager
-def track(total: int, description: str, show: bool = True) -> Iterator[Callable[[int], None]]:
-    """Yield a function that advances a progress bar by so many steps, or does nothing."""
+def track(
+    total: int, description: str, show: bool = True, unit: str = ""
+) -> Iterator[Callable[[int], None]]:
+    """Yield a function that advances a progress bar by so many steps, or does nothing.
+
+    With a `unit` the bar says how many a minute there are; where standard error is no terminal,
+    a line a minute says so.
+    """
     if not show or total == 0:
         yield lambda steps: None
         return
@@ -17,17 +25,54 @@ def track(total: int, description: str, show: bool = True) -> Iterator[Callable[
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TextColumn,
+        TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
 
-    columns = (
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{60 * task.speed:.3g} {unit}/min" if task.speed else "")
+
+    # to standard error: standard output belongs to results
+    console = Console(stderr=True)
+    if unit and not console.is_terminal:
+        yield _Lines(total, description, unit).advance
+        return
+    columns: list[ProgressColumn] = [
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    # to standard error: standard output belongs to results
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    ]
+    if unit:
+        columns += [Rate(), TimeElapsedColumn()]
+    with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
         task = bar.add_task(description, total=total)
         yield lambda steps: bar.advance(task, steps)
+
+
+class _Lines:
+    """Progress for a file: at most a line a minute, and one at the end."""
+
+    def __init__(self, total: int, description: str, unit: str) -> None:
+        self.total, self.description, self.unit = total, description, unit
+        self.done, self.started = 0, time.monotonic()
+        self.said = self.started
+
+    def advance(self, steps: int) -> None:
+        self.done += steps
+        now = time.monotonic()
+        if now - self.said < 60 and self.done < self.total:
+            return
+        self.said = now
+        minutes = max(now - self.started, 1e-9) / 60
+        left = (self.total - self.done) * minutes / max(self.done, 1)
+        print(
+            f"{self.description}: {self.done} of {self.total} {self.unit} in {minutes:.1f} min, "
+            f"{self.done / minutes:.3g} a minute, about {left:.1f} min left",
+            file=sys.stderr,
+            flush=True,
+        )

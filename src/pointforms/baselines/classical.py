@@ -69,6 +69,8 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     chosen_ : dict
         What cross-validation chose; empty where a class has a single group, which leaves
         nothing to validate on, and defaults are taken.
+    validation_loss_ : float
+        Its log-loss there.
     n_features_in_ : int
     """
 
@@ -109,8 +111,7 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         folds = inner_folds(codes, groups, seed)
         with _one_thread():
-            if hasattr(transformer, "gram_fields"):  # once, for both fit and transform
-                clouds = transformer.gram_fields(clouds)
+            clouds = self.prepare(clouds)  # once, for both fit and transform
             X = transformer.fit(clouds).transform(clouds)
             self.features_ = transformer
             self._fit_head(X, codes, folds, head, seed)
@@ -131,12 +132,20 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if loss < best or not folds:
                 best, self.head_, self.columns_ = loss, model, choices[name]
                 self.chosen_: dict[str, Any] = chosen
+                self.validation_loss_ = loss if folds else np.nan
                 if len(choices) > 1:
                     self.chosen_ = chosen | {"features": name}
 
     def _options(self) -> tuple[Head, Any]:
         """The kind of head, and the unfitted transformer."""
         return self.head, clone(self.features)
+
+    def prepare(self, clouds: Any) -> list[Any]:
+        """What is computed of every cloud once: Gram fields where the features come from them."""
+        _, transformer = self._options()
+        if hasattr(transformer, "gram_fields"):
+            return list(transformer.gram_fields(clouds))
+        return list(clouds)
 
     def predict_proba(self, clouds: Any) -> np.ndarray:
         """Probabilities of the classes: (N, C)."""

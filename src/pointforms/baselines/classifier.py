@@ -97,12 +97,14 @@ class NeuralClassifier(CloudClassifier):
         check_int("neighbors", self.neighbors, at_least=1)
         super().check_options()
 
-    def _reads(self) -> str:
+    @property
+    def reads(self) -> str:
+        """What clouds become for this network: "points", "graph", "complex" or "pyramid"."""
         return NETWORKS[self.network][0]
 
     def prepare(self, clouds: Any) -> Sequence[Any]:
         """Checked clouds, or their graphs; graphs pass as they are, so that models share them."""
-        reads = self._reads()
+        reads = self.reads
         if reads == "points":
             return plain_clouds(clouds)
         if reads == "complex":
@@ -120,7 +122,7 @@ class NeuralClassifier(CloudClassifier):
             "complex": SimplicialStore,
             "pyramid": PyramidStore,
         }
-        store: Store = stores[self._reads()](prepared, getattr(torch, self.dtype), self.device)
+        store: Store = stores[self.reads](prepared, getattr(torch, self.dtype), self.device)
         return store
 
     def _width(self, prepared: Sequence[Any]) -> int:

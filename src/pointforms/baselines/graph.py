@@ -82,12 +82,10 @@ class _Attention(TransformerConv):  # type: ignore[misc]
         def split(t: Tensor) -> Tensor:
             return t.view(B, n, self.heads, self.out_channels).transpose(1, 2)
 
-        q, k = split(self.lin_query(x)), split(self.lin_key(x))
-        scores = (q @ k.mT / self.out_channels**0.5).masked_fill(~mask, -torch.inf)
-        # a point without neighbours hears nothing
-        weights = scores.softmax(-1).nan_to_num(0.0)
-        heard = (weights @ split(self.lin_value(x))).transpose(1, 2).reshape(B * n, -1)
-        skipped: Tensor = heard + self.lin_skip(x)
+        heard = functional.scaled_dot_product_attention(
+            split(self.lin_query(x)), split(self.lin_key(x)), split(self.lin_value(x)), mask
+        )
+        skipped: Tensor = heard.transpose(1, 2).reshape(B * n, -1) + self.lin_skip(x)
         return skipped
 
 

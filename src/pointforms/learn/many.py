@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from pointforms.learn.learner import CloudClassifier
-from pointforms.learn.trainer import Fit, Store, apply, train
+from pointforms.learn.metrics import auroc
+from pointforms.learn.trainer import Fit, Fitted, Store, apply, train
 from pointforms.progress import track
 
 # Up to so many workers are threads: steps of stacked fits spend little time in Python, and a new
@@ -80,7 +80,7 @@ def cross_fit(
     parts = [part for part in np.array_split(np.arange(len(plan)), jobs) if len(part)]
     fits = [fit for _, _, fit in plan]
     if jobs == 1:
-        trained = _train_part(estimator, store, codes, fits, together, progress)
+        trained = train_fits(estimator, store, codes, fits, together, progress)
     else:
         prefer = "threads" if jobs <= _THREADS else "processes"
         threads = torch.get_num_threads()
@@ -95,38 +95,36 @@ def cross_fit(
         torch.set_num_threads(threads)  # workers that are threads have set it to one
     names = np.unique(folds).tolist()
     probabilities = np.zeros((len(seeds), len(codes), len(classes)))
-    auroc = np.zeros((len(names), len(seeds)))
+    areas = np.zeros((len(names), len(seeds)))
     for (fold, s, _), (_, outputs) in zip(plan, trained, strict=True):
         test = folds == fold
         probabilities[s, test] = outputs[test]
-        auroc[names.index(fold), s] = _auroc(codes[test], outputs[test])
-    return CrossFit(probabilities, auroc, [model for model, _ in trained])
+        areas[names.index(fold), s] = auroc(codes[test], outputs[test])
+    return CrossFit(probabilities, areas, [fitted.model for fitted, _ in trained])
 
 
-def _auroc(codes: np.ndarray, probabilities: np.ndarray) -> float:
-    if probabilities.shape[1] == 2:
-        return float(roc_auc_score(codes, probabilities[:, 1]))
-    return float(roc_auc_score(codes, probabilities, multi_class="ovr"))
-
-
-def _in_worker(*args: Any) -> list[tuple[nn.Module, np.ndarray]]:
+def _in_worker(*args: Any) -> list[tuple[Fitted, np.ndarray]]:
     torch.set_num_threads(1)
-    return _train_part(*args)
+    return train_fits(*args)
 
 
-def _train_part(
+def train_fits(
     estimator: CloudClassifier,
     store: Store,
     codes: np.ndarray,
     fits: list[Fit],
-    together: bool | None,
+    together: bool | None = None,
     progress: bool = False,
-) -> list[tuple[nn.Module, np.ndarray]]:
+) -> list[tuple[Fitted, np.ndarray]]:
+    """Trained models of a classifier that knows its classes, and what each makes of all clouds.
+
+    Probabilities are (N, classes).
+    """
     outputs = len(estimator.classes_)
-    fitted = train(
+    trained = train(
         lambda fit: estimator.make_model(store, outputs, fit),
         store,
-        torch.from_numpy(codes),
+        torch.from_numpy(codes).to(estimator.device),
         estimator.loss(codes),
         fits,
         estimator.schedule(),
@@ -134,6 +132,6 @@ def _train_part(
         progress=progress,
     )
     return [
-        (one.model, apply(one.model, one.model, store).double().softmax(-1).cpu().numpy())
-        for one in fitted
+        (one, apply(one.model, one.model, store).double().softmax(-1).cpu().numpy())
+        for one in trained
     ]

@@ -1,0 +1,88 @@
+"""Finished fits as a compact CSV, without their predictions: to keep with a project, and to go on
+from there."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pointforms.experiments.rows import Record, Row
+
+_ROW = ("task", "model", "options", "clouds", "points", "task_seed")
+_WHOLE = ("fold", "seed", "train_size", "test_size", "parameters", "memory", "epochs")
+_NUMBERS = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
+_COLUMNS = (*_ROW, *_WHOLE, *_NUMBERS, "version")
+_REQUIRED = ("task", "model", "fold", "seed", "auroc")
+
+
+def write_csv(records: Iterable[Record], path: str | os.PathLike[str]) -> int:
+    """Write the fits that succeeded, and give their number. A file appears whole or not at all."""
+    target = Path(path)
+    half = target.with_name(target.name + ".part")
+    count = 0
+    try:
+        with open(half, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(_COLUMNS)
+            for record in records:
+                if record.error is None:
+                    writer.writerow(_line(record))
+                    count += 1
+        os.replace(half, target)
+    finally:
+        half.unlink(missing_ok=True)
+    return count
+
+
+def _line(record: Record) -> list[Any]:
+    row = record.row
+    options = json.dumps(dict(row.options), sort_keys=True, separators=(",", ":"))
+    content = {"options": "" if options == "{}" else options}
+    content |= {name: getattr(row, name) for name in _ROW if name != "options"}
+    content |= {name: getattr(record, name) for name in (*_WHOLE, "version")}
+    content |= {name: _short(getattr(record, name)) for name in _NUMBERS}
+    return ["" if content[name] is None else content[name] for name in _COLUMNS]
+
+
+def _short(value: float) -> str:
+    return "" if value != value else f"{value:.6g}"
+
+
+def read_csv(path: str | os.PathLike[str]) -> list[Record]:
+    """Fits of a CSV; what is wrong in it is a ValueError with the line."""
+    label = os.fspath(path)
+    found = []
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file, strict=True)
+            missing = [name for name in _REQUIRED if name not in (reader.fieldnames or ())]
+            if missing:
+                raise ValueError(
+                    f"{label}: no column {missing[0]!r}; expected {', '.join(_COLUMNS)}"
+                )
+            for content in reader:
+                try:
+                    found.append(_record(content))
+                except (ValueError, TypeError, KeyError) as error:
+                    raise ValueError(f"{label}, line {reader.line_num}: {error}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{label} is not a CSV of fits: {error}") from None
+    return found
+
+
+def _record(content: dict[str, Any]) -> Record:
+    given = {name: value for name, value in content.items() if name in _COLUMNS and value}
+    if None in content or None in content.values():
+        raise ValueError(f"expected {len(_COLUMNS)} fields")
+    options = json.loads(given.get("options", "{}"))
+    if not isinstance(options, dict):
+        raise ValueError(f"options are {options!r}: expected a JSON object")
+    sizes = {name: int(given[name]) for name in ("clouds", "points", "task_seed") if name in given}
+    row = Row(given["task"], given["model"], options, **sizes)
+    numbers: dict[str, Any] = {name: int(given[name]) for name in _WHOLE if name in given}
+    numbers |= {name: float(given[name]) for name in _NUMBERS if name in given}
+    return Record(row, version=given.get("version", ""), **numbers)

@@ -1,0 +1,181 @@
+"""From a unit to its records: what is computed once for many units, and the fits themselves."""
+
+from __future__ import annotations
+
+import json
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pointforms import baselines
+from pointforms._version import __version__
+from pointforms.experiments.model_options import option_names
+from pointforms.experiments.peak import peak, reset_peak
+from pointforms.experiments.rows import Record, Row, Unit
+from pointforms.learn.estimators import PointFormClassifier
+from pointforms.learn.learner import CloudClassifier
+from pointforms.learn.many import train_fits
+from pointforms.learn.metrics import scores
+from pointforms.tasks.command import find
+
+# Options that change the training of a network, not what it reads.
+_TRAINING = {
+    "epochs", "batch_size", "learning_rate", "weight_decay", "validation_fraction", "patience",
+    "points_per_epoch", "class_weight", "forms", "hidden", "head", "terms",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A task, and its clouds as a model reads them.
+
+    Attributes
+    ----------
+    content : the store of batches of a network, or a list of clouds or Gram fields
+    labels, groups, folds : (N,)
+    classes, features : how many
+    """
+
+    content: Any
+    labels: np.ndarray
+    groups: np.ndarray
+    folds: np.ndarray
+    classes: int
+    features: int
+
+
+def preparation(row: Row) -> str:
+    """Rows of equal preparation read the same: a task, and how its clouds become tensors."""
+    model = _make(row)
+    options = {k: v for k, v in row.options.items() if k not in _TRAINING}
+    reads: Any
+    if isinstance(model, baselines.NeuralClassifier):
+        reads = model.network if model.reads == "pyramid" else model.reads
+    elif isinstance(model, PointFormClassifier):
+        reads = ["fields", model.degree]
+    elif "neighbors" not in option_names(row.model):  # summaries of the clouds as they are
+        reads = "clouds"
+    else:
+        reads = row.model
+    return json.dumps([row.size, reads, options], sort_keys=True)
+
+
+def prepare(row: Row, cache: Path | None = None, device: str = "cpu") -> Prepared:
+    """Load a row's task, and make of its clouds what its model reads.
+
+    Parameters
+    ----------
+    cache : a folder for Gram fields, which rows of other preparations may share
+    """
+    task = find(row.task, row.task_seed, row.clouds, row.points)
+    model = _make(row, device)
+    if cache is not None and "cache" in model.get_params(deep=False):
+        model.set_params(cache=cache)
+    content: Any = model.prepare(task.clouds)
+    if isinstance(model, CloudClassifier):
+        content = model.make_store(content)
+    return Prepared(
+        content,
+        task.labels,
+        task.groups,
+        task.folds,
+        len(task.class_names),
+        len(task.feature_names),
+    )
+
+
+def fit_unit(unit: Unit, prepared: Prepared, device: str = "cpu") -> list[Record]:
+    """Train the fits of a unit. What goes wrong becomes their error."""
+    reset_peak()
+    try:
+        model = _make(unit.row, device)
+        if isinstance(model, CloudClassifier):
+            records = _network_fits(unit, model, prepared)
+        else:
+            records = [_feature_fit(unit.row, *fit, prepared) for fit in unit.fits]
+    except Exception:
+        return failed(unit, traceback.format_exc())
+    memory = peak()
+    return [replace(record, memory=memory) for record in records]
+
+
+def failed(unit: Unit, error: str) -> list[Record]:
+    """Records of fits that came to nothing."""
+    return [
+        Record(unit.row, fold, seed, error=error, version=__version__) for fold, seed in unit.fits
+    ]
+
+
+def _make(row: Row, device: str = "cpu", **more: Any) -> Any:
+    options = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}
+    model = baselines.make(row.model, **options, **more)
+    if device != "cpu" and isinstance(model, CloudClassifier):
+        model.set_params(device=device)
+    return model
+
+
+def _network_fits(unit: Unit, model: CloudClassifier, prepared: Prepared) -> list[Record]:
+    start = time.perf_counter()
+    model.check_options()
+    model.n_features_in_, model.classes_ = prepared.features, np.arange(prepared.classes)
+    fits = [
+        model.make_fit(
+            np.flatnonzero(prepared.folds != fold), prepared.labels, prepared.groups, seed
+        )
+        for fold, seed in unit.fits
+    ]
+    together = len(fits) > 1
+    trained = train_fits(model, prepared.content, prepared.labels, fits, together)
+    seconds = (time.perf_counter() - start) / len(fits)
+    return [
+        replace(
+            _record(unit.row, fold, seed, prepared, probabilities[prepared.folds == fold]),
+            validation_loss=fitted.history[fitted.best_epoch]["validation"],
+            parameters=sum(p.numel() for p in fitted.model.parameters()),
+            seconds=seconds,
+            epochs=len(fitted.history),
+        )
+        for (fold, seed), (fitted, probabilities) in zip(unit.fits, trained, strict=True)
+    ]
+
+
+def _feature_fit(row: Row, fold: int, seed: int, prepared: Prepared) -> Record:
+    start = time.perf_counter()
+    train, test = np.flatnonzero(prepared.folds != fold), np.flatnonzero(prepared.folds == fold)
+    model = _make(row, random_state=seed)
+    model.fit(_those(prepared.content, train), prepared.labels[train], prepared.groups[train])
+    found = model.predict_proba(_those(prepared.content, test))
+    probabilities = np.zeros((len(test), prepared.classes))
+    probabilities[:, model.classes_] = found  # a class may be absent from the training clouds
+    return replace(
+        _record(row, fold, seed, prepared, probabilities),
+        validation_loss=float(getattr(model, "validation_loss_", np.nan)),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _those(clouds: Sequence[Any], index: np.ndarray) -> list[Any]:
+    return [clouds[i] for i in index]
+
+
+def _record(
+    row: Row, fold: int, seed: int, prepared: Prepared, probabilities: np.ndarray
+) -> Record:
+    test = np.flatnonzero(prepared.folds == fold)
+    found: dict[str, Any] = dict(scores(prepared.labels[test], probabilities))
+    return Record(
+        row,
+        fold,
+        seed,
+        **found,
+        train_size=len(prepared.folds) - len(test),
+        test_size=len(test),
+        clouds=test,
+        probabilities=probabilities,
+        version=__version__,
+    )

@@ -1,0 +1,203 @@
+"""The local engine: processes of one thread each, or one for every device.
+
+What many units read (Gram fields, graphs) is made by the first worker that needs it and written
+to a folder, from which the others map it into memory. A worker that dies takes its own unit with
+it and nothing else. Workers end when the process that started them does, however that ended.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import shutil
+import tempfile
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from pointforms.experiments.fitting import failed, fit_unit, preparation, prepare
+from pointforms.experiments.rows import Record, Unit
+
+Finished = tuple[Unit, list[Record]]
+
+
+class LocalEngine:
+    """Trains units in processes of this machine.
+
+    Parameters
+    ----------
+    workers : processes
+    devices : torch devices, one a worker in turn; the CPU if none are given
+    """
+
+    name = "local"
+
+    def __init__(self, workers: int, devices: tuple[str, ...] = ()) -> None:
+        self.workers = len(devices) or workers
+        self.devices = devices or ("cpu",) * workers
+
+    def run(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
+        """Train the units that `take` gives until it gives None, and yield each when finished."""
+        scratch = Path(tempfile.mkdtemp(prefix="pointforms-"))
+        crew = [_Worker(scratch, device) for device in self.devices]
+        try:
+            yield from _Dispatch(crew, scratch, take).run()
+        finally:
+            for worker in crew:
+                worker.stop()
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+class _Dispatch:
+    """Hands units to idle workers, one worker at a time for what is not prepared yet."""
+
+    def __init__(self, crew: list[_Worker], scratch: Path, take: Callable[[], Unit | None]) -> None:
+        self.crew, self.scratch, self.take = crew, scratch, take
+        self.files: dict[str, Path] = {}  # of preparations, finished or not
+        self.making: set[str] = set()
+        self.waiting: deque[Unit] = deque()  # for what another worker is making
+        self.exhausted = False
+
+    def run(self) -> Iterator[Finished]:
+        while True:
+            for worker in self.crew:
+                if worker.unit is None:
+                    unit = self.next_unit()
+                    if unit is None:
+                        break
+                    self.hand(worker, unit)
+            busy = {worker.channel: worker for worker in self.crew if worker.unit is not None}
+            if not busy:
+                return
+            for channel in wait(list(busy)):
+                worker = busy[channel]  # type: ignore[index]
+                unit = worker.unit
+                assert unit is not None
+                records = worker.receive()
+                self.making.discard(preparation(unit.row))
+                yield unit, records
+
+    def next_unit(self) -> Unit | None:
+        """A unit that can start now: one that waited, or a new one."""
+        for _ in range(len(self.waiting)):
+            unit = self.waiting.popleft()
+            if preparation(unit.row) not in self.making:
+                return unit
+            self.waiting.append(unit)
+        # look a little ahead, not through everything there is
+        while not self.exhausted and len(self.waiting) < len(self.crew):
+            new = self.take()
+            if new is None:
+                self.exhausted = True
+            elif preparation(new.row) in self.making:
+                self.waiting.append(new)
+            else:
+                return new
+        return None
+
+    def hand(self, worker: _Worker, unit: Unit) -> None:
+        key = preparation(unit.row)
+        file = self.files.setdefault(key, self.scratch / f"{len(self.files)}.pt")
+        if not file.exists():
+            self.making.add(key)
+        worker.send(unit, file)
+
+
+class _Worker:
+    """A process that trains one unit after another, and is replaced if it dies."""
+
+    def __init__(self, scratch: Path, device: str) -> None:
+        self.scratch, self.device = scratch, device
+        self.unit: Unit | None = None
+        self._start()
+
+    def _start(self) -> None:
+        context = mp.get_context("spawn")
+        self.channel, theirs = context.Pipe()
+        self.process = context.Process(
+            target=_work, args=(theirs, self.scratch, self.device), daemon=True
+        )
+        self.process.start()
+        theirs.close()
+
+    def send(self, unit: Unit, file: Path) -> None:
+        self.unit = unit
+        try:
+            self.channel.send((unit, file))
+        except OSError:  # it died while idle
+            self._start()
+            self.channel.send((unit, file))
+
+    def receive(self) -> list[Record]:
+        """Records of the unit it has, or how the process ended."""
+        unit, self.unit = self.unit, None
+        assert unit is not None
+        try:
+            records: list[Record] = self.channel.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            code = self.process.exitcode
+            self.channel.close()
+            self._start()
+            return failed(
+                unit,
+                f"the process that trained it ended with exit code {code}"
+                + (" (killed: out of memory?)" if code == -9 else ""),
+            )
+        return records
+
+    def stop(self) -> None:
+        self.channel.close()
+        self.process.terminate()
+        self.process.join()
+
+
+def _work(channel: Connection, scratch: Path, device: str) -> None:
+    """The life of a worker."""
+    import torch
+
+    torch.set_num_threads(1)
+    threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True).start()
+    kept: dict[Path, Any] = {}  # the last preparation
+    while True:
+        try:
+            unit, file = channel.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            if file not in kept:
+                kept = {file: _prepared(unit, file, scratch, device)}
+            records = fit_unit(unit, kept[file], device)
+        except Exception:
+            records = failed(unit, traceback.format_exc())
+        channel.send(records)
+
+
+def _prepared(unit: Unit, file: Path, scratch: Path, device: str) -> Any:
+    """What a unit reads, from the file, which is made if it is not there.
+
+    The file is a pickle, of our own: the folder is new, and belongs to this run alone.
+    """
+    import torch
+
+    if not file.exists():
+        made = prepare(unit.row, scratch / "fields", "cpu")
+        half = file.with_suffix(".part")
+        torch.save(made, half)
+        os.replace(half, file)
+    mapped = torch.load(file, mmap=True, weights_only=False)
+    if device == "cpu":
+        return mapped
+    return torch.load(file, map_location=device, weights_only=False)
+
+
+def _end_with_parent(scratch: Path) -> None:
+    parent = mp.parent_process()
+    if parent is not None:
+        parent.join()
+        shutil.rmtree(scratch, ignore_errors=True)
+        os._exit(1)
