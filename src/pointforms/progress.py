@@ -60,19 +60,18 @@ class _Lines:
     def __init__(self, total: int, description: str, unit: str) -> None:
         self.total, self.description, self.unit = total, description, unit
         self.done, self.started = 0, time.monotonic()
-        self.said = self.started
+        self.said, self.before = self.started, 0
 
     def advance(self, steps: int) -> None:
         self.done += steps
         now = time.monotonic()
-        if now - self.said < 60 and self.done < self.total:
+        if not steps or (now - self.said < 60 and self.done < self.total):
             return
-        self.said = now
-        minutes = max(now - self.started, 1e-9) / 60
-        left = (self.total - self.done) * minutes / max(self.done, 1)
-        print(
-            f"{self.description}: {self.done} of {self.total} {self.unit} in {minutes:.1f} min, "
-            f"{self.done / minutes:.3g} a minute, about {left:.1f} min left",
-            file=sys.stderr,
-            flush=True,
-        )
+        # since the last line: what was there at the start says nothing of the speed
+        speed = 60 * (self.done - self.before) / max(now - self.said, 1e-9)
+        self.said, self.before = now, self.done
+        minutes, left = (now - self.started) / 60, (self.total - self.done) / speed
+        said = f"{self.description}: {self.done} of {self.total} {self.unit} in {minutes:.1f} min"
+        if left > 0:
+            said += f", {speed:.3g} a minute, about {left:.1f} min left"
+        print(said, file=sys.stderr, flush=True)

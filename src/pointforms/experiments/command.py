@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -169,7 +170,8 @@ def status(
     for message, count in errors.most_common(5):
         typer.echo(f"failed {count} times: {message}")
     if log and log_path(store).exists():
-        typer.echo("".join(log_path(store).read_text("utf-8").splitlines(keepends=True)[-log:]))
+        lines = log_path(store).read_text("utf-8", errors="replace").splitlines(keepends=True)
+        typer.echo("".join(lines[-log:]))
 
 
 def table(
@@ -333,7 +335,12 @@ def _engine(
         return RayEngine(address, workers)
     if address is not None:
         raise ValueError("--address is for a cluster: --engine ray")
-    names = tuple(part.strip() for part in devices.split(",")) if devices else ()
+    names = tuple(part.strip() for part in devices.split(",")) if devices is not None else ()
+    for one in names:
+        try:
+            torch.empty(0, device=one)
+        except (RuntimeError, AssertionError) as error:  # unknown, or not on this machine
+            raise ValueError(f"--devices {devices}: {str(error).splitlines()[0]}") from None
     return LocalEngine(workers or os.cpu_count() or 1, names)
 
 

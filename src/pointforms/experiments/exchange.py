@@ -12,11 +12,13 @@ from typing import Any
 
 from pointforms.experiments.rows import Record, Row
 
-_ROW = ("task", "model", "options", "clouds", "points", "task_seed")
+_SIZES = ("clouds", "points", "task_seed")
+_ROW = ("task", "model", "options", *_SIZES)
 _WHOLE = ("fold", "seed", "train_size", "test_size", "parameters", "memory", "epochs")
 _NUMBERS = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
 _COLUMNS = (*_ROW, *_WHOLE, *_NUMBERS, "version")
-_REQUIRED = ("task", "model", "fold", "seed", "auroc")
+_IDENTITY = ("task", "model", "fold", "seed")
+_REQUIRED = (*_IDENTITY, "auroc")
 
 
 def write_csv(records: Iterable[Record], path: str | os.PathLike[str]) -> int:
@@ -57,7 +59,7 @@ def read_csv(path: str | os.PathLike[str]) -> list[Record]:
     label = os.fspath(path)
     found = []
     try:
-        with open(path, newline="", encoding="utf-8") as file:
+        with open(path, newline="", encoding="utf-8-sig") as file:  # spreadsheets write a mark
             reader = csv.DictReader(file, strict=True)
             missing = [name for name in _REQUIRED if name not in (reader.fieldnames or ())]
             if missing:
@@ -67,22 +69,43 @@ def read_csv(path: str | os.PathLike[str]) -> list[Record]:
             for content in reader:
                 try:
                     found.append(_record(content))
-                except (ValueError, TypeError, KeyError) as error:
+                except ValueError as error:
                     raise ValueError(f"{label}, line {reader.line_num}: {error}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
+        raise ValueError(f"{label}, line {reader.line_num}: not CSV: {error}") from None
+    except UnicodeDecodeError as error:
         raise ValueError(f"{label} is not a CSV of fits: {error}") from None
     return found
 
 
 def _record(content: dict[str, Any]) -> Record:
-    given = {name: value for name, value in content.items() if name in _COLUMNS and value}
     if None in content or None in content.values():
-        raise ValueError(f"expected {len(_COLUMNS)} fields")
-    options = json.loads(given.get("options", "{}"))
-    if not isinstance(options, dict):
-        raise ValueError(f"options are {options!r}: expected a JSON object")
-    sizes = {name: int(given[name]) for name in ("clouds", "points", "task_seed") if name in given}
-    row = Row(given["task"], given["model"], options, **sizes)
-    numbers: dict[str, Any] = {name: int(given[name]) for name in _WHOLE if name in given}
-    numbers |= {name: float(given[name]) for name in _NUMBERS if name in given}
+        raise ValueError(f"expected {len(content) - (None in content)} fields")
+    given = {name: value for name, value in content.items() if name in _COLUMNS and value}
+    for name in _IDENTITY:
+        if name not in given:
+            raise ValueError(f"no {name}")
+    sizes = {name: _number(given, name, int) for name in _SIZES if name in given}
+    row = Row(given["task"], given["model"], _options(given.get("options", "{}")), **sizes)
+    numbers: dict[str, Any] = {name: _number(given, name, int) for name in _WHOLE if name in given}
+    numbers |= {name: _number(given, name, float) for name in _NUMBERS if name in given}
     return Record(row, version=given.get("version", ""), **numbers)
+
+
+def _number(given: dict[str, str], name: str, kind: type[int] | type[float]) -> Any:
+    try:
+        return kind(given[name])
+    except ValueError:
+        expected = "a whole number" if kind is int else "a number"
+        raise ValueError(f"{name} is {given[name]!r}: expected {expected}") from None
+
+
+def _options(text: str) -> dict[str, Any]:
+    try:
+        options = json.loads(text)
+        json.dumps(options, allow_nan=False)  # which Python reads, and no row can have
+    except ValueError as error:
+        raise ValueError(f"options are {text!r}: not JSON: {error}") from None
+    if not isinstance(options, dict):
+        raise ValueError(f"options are {text!r}: expected a JSON object")
+    return options

@@ -10,12 +10,15 @@ from __future__ import annotations
 import multiprocessing as mp
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +46,7 @@ class LocalEngine:
     def run(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
         """Train the units that `take` gives until it gives None, and yield each when finished."""
         scratch = Path(tempfile.mkdtemp(prefix="pointforms-"))
-        crew = [_Worker(scratch, device) for device in self.devices]
+        crew = [_Worker(scratch, device) for device in self.devices]  # not started yet
         try:
             yield from _Dispatch(crew, scratch, take).run()
         finally:
@@ -108,12 +111,18 @@ class _Dispatch:
 
 
 class _Worker:
-    """A process that trains one unit after another, and is replaced if it dies."""
+    """A process that trains one unit after another; it starts with the first one.
+
+    If it dies, the next unit has a new process.
+    """
+
+    channel: Connection
+    process: BaseProcess
 
     def __init__(self, scratch: Path, device: str) -> None:
         self.scratch, self.device = scratch, device
         self.unit: Unit | None = None
-        self._start()
+        self.started = False
 
     def _start(self) -> None:
         context = mp.get_context("spawn")
@@ -122,14 +131,16 @@ class _Worker:
             target=_work, args=(theirs, self.scratch, self.device), daemon=True
         )
         self.process.start()
+        self.started = True
         theirs.close()
 
     def send(self, unit: Unit, file: Path) -> None:
-        self.unit = unit
-        try:
-            self.channel.send((unit, file))
-        except OSError:  # it died while idle
+        if self.started and not self.process.is_alive():  # it died while idle
+            self.stop()
+        if not self.started:
             self._start()
+        self.unit = unit
+        with suppress(OSError):  # it died just now: `receive` will tell
             self.channel.send((unit, file))
 
     def receive(self) -> list[Record]:
@@ -141,8 +152,7 @@ class _Worker:
         except (EOFError, OSError):
             self.process.join()
             code = self.process.exitcode
-            self.channel.close()
-            self._start()
+            self.stop()
             return failed(
                 unit,
                 f"the process that trained it ended with exit code {code}"
@@ -151,30 +161,33 @@ class _Worker:
         return records
 
     def stop(self) -> None:
-        self.channel.close()
-        self.process.terminate()
-        self.process.join()
+        if self.started:
+            self.channel.close()
+            self.process.terminate()
+            self.process.join()
+            self.started = False
 
 
 def _work(channel: Connection, scratch: Path, device: str) -> None:
     """The life of a worker."""
     import torch
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it will end it
     torch.set_num_threads(1)
-    threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True).start()
+    watch = threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True)
+    watch.start()
     kept: dict[Path, Any] = {}  # the last preparation
-    while True:
-        try:
+    with suppress(EOFError, OSError):  # of the channel: the other end is gone
+        while True:
             unit, file = channel.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            if file not in kept:
-                kept = {file: _prepared(unit, file, scratch, device)}
-            records = fit_unit(unit, kept[file], device)
-        except Exception:
-            records = failed(unit, traceback.format_exc())
-        channel.send(records)
+            try:
+                if file not in kept:
+                    kept = {file: _prepared(unit, file, scratch, device)}
+                records = fit_unit(unit, kept[file], device)
+            except Exception:
+                records = failed(unit, traceback.format_exc())
+            channel.send(records)
+    watch.join()  # it tidies up and ends this process, unless that is ended by `stop`
 
 
 def _prepared(unit: Unit, file: Path, scratch: Path, device: str) -> Any:
@@ -189,9 +202,8 @@ def _prepared(unit: Unit, file: Path, scratch: Path, device: str) -> Any:
         half = file.with_suffix(".part")
         torch.save(made, half)
         os.replace(half, file)
-    mapped = torch.load(file, mmap=True, weights_only=False)
     if device == "cpu":
-        return mapped
+        return torch.load(file, mmap=True, weights_only=False)
     return torch.load(file, map_location=device, weights_only=False)
 
 
@@ -199,5 +211,8 @@ def _end_with_parent(scratch: Path) -> None:
     parent = mp.parent_process()
     if parent is not None:
         parent.join()
-        shutil.rmtree(scratch, ignore_errors=True)
+        for _ in range(100):  # what is being written may appear meanwhile
+            shutil.rmtree(scratch, ignore_errors=True)
+            if not scratch.exists():
+                break
         os._exit(1)

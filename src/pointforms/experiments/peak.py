@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
+from contextlib import suppress
 
 _CLEAR = "/proc/self/clear_refs"
 
@@ -16,9 +17,9 @@ def can_reset() -> bool:
 
 def reset_peak() -> None:
     """Let the peak start anew, where the system can."""
-    if can_reset():  # else the peak is that of the process's whole life
-        with open(_CLEAR, "w") as file:
-            file.write("5")
+    # where it may not be written, the peak is that of the process's whole life
+    with suppress(OSError), open(_CLEAR, "w") as file:
+        file.write("5")
 
 
 def memory(name: str) -> int | None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from pointforms.experiments.local import Finished
-from pointforms.experiments.rows import Unit
+from pointforms.experiments.rows import Record, Unit
 from pointforms.experiments.store import Store
 
 _BEAT = 10.0  # seconds between signs of life
@@ -68,11 +69,10 @@ def run(
         try:
             while True:
                 for unit, records in engine.run(queue.take):
-                    store.finish(number, records)
-                    wrong = sum(record.error is not None for record in records)
-                    outcome.trained += len(records)
-                    outcome.failed += wrong
-                    advance(len(unit.fits))
+                    new = store.finish(number, records)
+                    outcome.trained += new
+                    outcome.failed += new if records[0].error else 0  # units fail whole
+                    advance(new)
                     _tell(log, unit, records)
                 if not queue.waits():
                     break
@@ -91,7 +91,10 @@ def run(
 
 
 class _Queue:
-    """Units in order, claimed when they are taken; those of other runs come again later."""
+    """Units in order, claimed when they are taken; those of other runs come again later.
+
+    A unit of which a fit is missing is trained whole, so that it comes out as in any other run.
+    """
 
     def __init__(
         self,
@@ -116,8 +119,8 @@ class _Queue:
             missing = 0 if isinstance(found, str) else len(found.fits)
             self.outcome.found += len(unit.fits) - missing
             self.advance(len(unit.fits) - missing)
-            if isinstance(found, Unit):
-                return found
+            if missing:
+                return unit
         return None
 
     def waits(self) -> bool:
@@ -133,7 +136,10 @@ def _heart(store: Store, run: int) -> Iterator[None]:
 
     def beat() -> None:
         while not stop.wait(_BEAT):
-            store.beat(run)
+            with suppress(
+                sqlite3.OperationalError
+            ):  # locked for long: the next one may get through
+                store.beat(run)
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()
@@ -161,14 +167,13 @@ def log_path(store: Path) -> Path:
     return store.with_name(store.name + ".log")
 
 
-def _tell(log: logging.Logger, unit: Unit, records: Sequence[object]) -> None:
+def _tell(log: logging.Logger, unit: Unit, records: Sequence[Record]) -> None:
     row = unit.row
-    what = f"{row.task} {row.model} {dict(row.options)} "
+    what = f"{row.task} {row.model} {dict(row.options)}"
     fits = ", ".join(f"{fold}/{seed}" for fold, seed in unit.fits)
     first = records[0]
-    error = getattr(first, "error", None)
-    if error is not None:
-        log.info("%s fold/seed %s: FAILED: %s", what, fits, error.strip().splitlines()[-1])
+    if first.error is not None:
+        log.info("%s fold/seed %s: FAILED: %s", what, fits, first.error.strip().splitlines()[-1])
         return
-    found = ", ".join(f"{getattr(record, 'auroc', 0):.3f}" for record in records)
-    log.info("%s fold/seed %s: AUROC %s, %.1f s each", what, fits, found, first.seconds)  # type: ignore[attr-defined]
+    found = ", ".join(f"{record.auroc:.3f}" for record in records)
+    log.info("%s fold/seed %s: AUROC %s, %.1f s each", what, fits, found, first.seconds)

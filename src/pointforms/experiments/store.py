@@ -66,6 +66,7 @@ CREATE TABLE claims (
 # A run that gave no sign of life for so many seconds is dead; on its own machine it is dead as
 # soon as its process is.
 _DEAD = 120.0
+_PATIENCE = 60.0  # seconds to wait for others who write
 
 Key = tuple[str, int, int]  # row, fold, seed
 
@@ -118,38 +119,57 @@ class Store:
             raise ValueError(f"{os.fspath(path)!r} is a folder: expected a SQLite file")
         # one connection for all threads of a run, one statement at a time
         self._lock = threading.RLock()
-        self._db = sqlite3.connect(
-            self.path, timeout=60, isolation_level=None, check_same_thread=False
-        )
         try:
-            self._open()
+            self._db = sqlite3.connect(
+                self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.Error as error:
+            raise ValueError(f"{os.fspath(path)!r} cannot be a store: {error}") from None
+        try:
+            self._open(create)
         except sqlite3.DatabaseError as error:
             self._db.close()
             raise ValueError(f"{os.fspath(path)!r} is no store: {error}") from None
-        except ValueError:
+        except BaseException:
             self._db.close()
             raise
 
-    def _open(self) -> None:
-        self._db.execute("PRAGMA journal_mode = WAL")
+    def _open(self, create: bool) -> None:
+        if self._is_empty() and not create:  # looked at before anything is written
+            raise ValueError(f"{os.fspath(self.path)!r} is no store: it is empty")
+        self._keep_a_wal()
         self._db.execute("PRAGMA synchronous = NORMAL")
         with self._transaction():
-            (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            (content,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if version == 0 and content == 0:
+            if self._is_empty():
                 for statement in _TABLES.split(";\n"):
                     if statement.strip():
                         self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version = {_SCHEMA}")
-            elif version != _SCHEMA or not self._has_tables():
-                raise ValueError(
-                    f"{os.fspath(self.path)!r} is not a store of this version: its schema is "
-                    f"{version}, expected {_SCHEMA}"
-                )
 
-    def _has_tables(self) -> bool:
-        found = self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        return {"runs", "fits", "claims"} <= {name for (name,) in found}
+    def _is_empty(self) -> bool:
+        """Whether there is nothing in the file yet; what is not ours is refused."""
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        found = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
+        if version == 0 and not found:
+            return True
+        if version != _SCHEMA or not {"runs", "fits", "claims"} <= found:
+            raise ValueError(
+                f"{os.fspath(self.path)!r} is not a store of this version: its schema is "
+                f"{version}, expected {_SCHEMA}"
+            )
+        return False
+
+    def _keep_a_wal(self) -> None:
+        """Write-ahead logging. SQLite does not wait for others who turn it on too, so we do."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > end:
+                    raise
+            time.sleep(0.05)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -158,10 +178,11 @@ class Store:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:  # some errors have ended it already
+                    self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
 
     def _query(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -264,7 +285,7 @@ class Store:
             + ", ".join(f"{name} = excluded.{name}" for name in names)
             + " WHERE fits.error IS NOT NULL"
         )
-        now = time.time()
+        now, records = time.time(), list(records)
         with self._transaction():
             before = self._db.total_changes
             for record in records:
