@@ -208,12 +208,13 @@ def test_the_comparison_of_synthetic_tasks():
     for unit in manifest.units():
         pair = unit.row.task, unit.row.model
         fits[pair] = fits.get(pair, 0) + len(unit.fits)
-    assert manifest.fits == sum(fits.values()) == 542
+    assert manifest.fits == sum(fits.values()) == 682
     models = [name for name in baselines.names() if not re.search("diag|pool|gram-2|flat-2", name)]
     for task in ("circles-vs-lines", "rna-velocity"):
         assert {model for t, model in fits if t == task} == set(models)
-        assert (fits[task, "npf-tri-1"], fits[task, "hodge"], fits[task, "pointnet"]) == (25, 5, 2)
-    assert Row("rna-velocity", "npf-tri-2", {"rank": 6}) in manifest.rows()
+        assert (fits[task, "npf-tri-1"], fits[task, "hodge"], fits[task, "pointnet"]) == (50, 5, 2)
+    wedges = {"coefficients": "wedge", "rank": 6}
+    assert Row("rna-velocity", "npf-tri-2", wedges) in manifest.rows()
     assert len({task for task, _ in fits}) == 8
 
 

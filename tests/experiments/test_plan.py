@@ -86,7 +86,7 @@ def test_guesses_follow_size_and_epochs():
     assert full == usual_costs()["mlp"]["rna-velocity"]
     assert estimate_seconds(Row("rna-velocity", "mlp"), 10) == pytest.approx(10 * full)
     small = Row("rna-velocity", "mlp", {"epochs": 30}, clouds=500, points=20)
-    assert estimate_seconds(small, 1) == pytest.approx(full / 8)
+    assert estimate_seconds(small, 1) == pytest.approx(full * 30 / 100 / 4)
     circles = usual_costs()["svm"]["circles-vs-lines"]
     # 296 × 256 and 240 × 256 clouds × points, against 300 × 128
     assert estimate_seconds(Row("density-shift", "svm"), 1) == pytest.approx(circles * 296 / 150)

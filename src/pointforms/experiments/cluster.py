@@ -89,9 +89,10 @@ class RayEngine:
         """Note the size of the cluster, and say how many units may be in flight."""
         cores = int(ray.cluster_resources().get("CPU", 0))  # none, if its nodes are all gone
         self.workers = max(1, cores if self.limit is None else min(cores, self.limit))
+        window = 2 * self.workers  # one waits for every core
         if self.address is not None and self.limit is not None:
-            return self.workers
-        return 2 * self.workers  # one waits for every core
+            return min(window, self.limit)
+        return window
 
 
 class _Tasks:

@@ -72,7 +72,7 @@ def read_csv(path: str | os.PathLike[str]) -> list[Record]:
                 except ValueError as error:
                     raise ValueError(f"{label}, line {reader.line_num}: {error}") from None
     except csv.Error as error:
-        raise ValueError(f"{label}, line {reader.line_num}: not CSV: {error}") from None
+        raise ValueError(f"{label}, line {reader.reader.line_num}: not CSV: {error}") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{label} is not a CSV of fits: {error}") from None
     return found

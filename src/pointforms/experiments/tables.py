@@ -128,6 +128,7 @@ def _result_sheet(result: ResultTable) -> Sheet:
         "log loss": [_spread(*line.summary("log_loss")) for line in lines],
         "parameters": [_range(line.known("parameters")) for line in lines],
         "s / fit": [_seconds(line.known("seconds")) for line in lines],
+        "s / epoch": [_seconds(_epoch_seconds(line)) for line in lines],
         "peak memory": [
             binary_size(max(found)) if (found := line.known("memory")) else "" for line in lines
         ],
@@ -178,6 +179,10 @@ def _seconds(values: list[float]) -> str:
         return ""
     mean = sum(values) / len(values)
     return f"{mean:.0f}" if mean >= 10 else f"{mean:.2g}"
+
+
+def _epoch_seconds(line: Line) -> list[float]:
+    return [record.seconds / record.epochs for record in line.finished if record.epochs]
 
 
 def _coverage(line: Line) -> str:
@@ -293,6 +298,7 @@ def _data(result: ResultTable, line: Line) -> dict[str, Any]:
         "parameters_least": min(counts, default=None),
         "parameters_most": max(counts, default=None),
         "seconds": sum(seconds) / len(seconds) if seconds else None,
+        "epoch_seconds": sum(each) / len(each) if (each := _epoch_seconds(line)) else None,
         "memory": max(line.known("memory"), default=None),
         "fits": len(line.finished),
         "fits_tried": line.tried,
