@@ -499,3 +499,15 @@ def test_lines_of_what_is_not_there():
     assert line_of(lines, ("sweep", 1, "grid", "forms", 2)) == 5
     assert line_of(lines, ("sweep", 0, "models", 0)) == 3
     assert line_of(lines, ("seeds",)) == 1
+
+
+def test_another_file_of_the_same_name_is_another_row(tmp_path):
+    data, file = tmp_path / "cells.csv", tmp_path / "mine.toml"
+    file.write_text('[[sweep]]\ntasks = ["cells.csv"]\nmodels = ["mlp"]\n')
+    rows = []
+    for text in ("cloud,label,x\n0,a,1\n", "cloud,label,x\n0,a,1\n", "cloud,label,x\n0,a,2\n"):
+        data.write_text(text)
+        rows += read_manifest(file).rows()
+    assert rows[0] == rows[1] != rows[2]
+    assert Row.from_key(rows[2].key) == rows[2]
+    assert read_manifest("synthetic").rows()[0].content is None

@@ -31,6 +31,8 @@ from pointforms.experiments.sweep import read_sweep
 from pointforms.experiments.toml_lines import Fault
 from pointforms.progress import track
 
+_RESULTS = Path("results.db")
+
 
 class EngineName(StrEnum):
     local = "local"
@@ -81,7 +83,7 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An option of the models, as in TOML."),
     ] = None,
-    store: STORE = Path("results.db"),
+    store: STORE = _RESULTS,
     engine: ENGINE = EngineName.local,
     workers: WORKERS = None,
     devices: DEVICES = None,
@@ -104,7 +106,7 @@ def run(
 
 def sweep(
     manifest: MANIFEST,
-    store: STORE = Path("results.db"),
+    store: STORE = _RESULTS,
     engine: ENGINE = EngineName.local,
     workers: WORKERS = None,
     devices: DEVICES = None,
@@ -140,7 +142,8 @@ def plan(
 
 
 def status(
-    store: READ_STORE, log: Annotated[int, typer.Option(help="Lines of the log.")] = 8
+    store: READ_STORE = _RESULTS,
+    log: Annotated[int, typer.Option(min=0, help="Lines of the log.")] = 8,
 ) -> None:
     """Print what a store holds, which runs were there, and what is going on."""
     with explained("status"), Store(store, create=False) as there:
@@ -175,7 +178,7 @@ def status(
 
 
 def table(
-    store: READ_STORE,
+    store: READ_STORE = _RESULTS,
     format: Annotated[Format, typer.Option(help="Of the table.")] = Format.terminal,
     out: Annotated[Path | None, typer.Option(help="A file; printed if not given.")] = None,
     task: Annotated[str | None, typer.Option(help="This task only.")] = None,
@@ -265,7 +268,7 @@ def export(
 
 def import_fits(
     source: Annotated[Path, typer.Argument(metavar="CSV", help="Written by `npf export`.")],
-    store: STORE = Path("results.db"),
+    store: STORE = _RESULTS,
 ) -> None:
     """Take finished fits of a CSV into a store, so that a sweep goes on from there."""
     with explained("import"):

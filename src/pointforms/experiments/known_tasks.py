@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import inspect
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,6 +44,14 @@ def find_task(written: str, folder: Path) -> str:
         hint = nearest(path.name, files) if files else "paths start at the manifest's folder"
         raise ValueError(f"no file {written!r}: {hint}")
     return path.resolve().as_posix()
+
+
+def digest(task: str) -> str | None:
+    """Of a file's content; None for a name."""
+    if task in known_tasks():
+        return None
+    with open(task, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def full_size(task: str) -> tuple[int, int] | None:

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, nan
+from pathlib import Path
 from typing import Any
 
 from pointforms.baselines import MODELS
-from pointforms.experiments.rows import Record, Row
+from pointforms.experiments.rows import Record, Row, Size
 from pointforms.experiments.statistics import (
     Over,
     Paired,
@@ -22,7 +23,6 @@ from pointforms.experiments.statistics import (
 
 OURS = "NPF (selected)"
 LEVEL = 0.05
-Size = tuple[str, int | None, int | None, int]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,8 @@ def _options(row: Row, rows: Sequence[Row]) -> str:
 
 def size_title(size: Size) -> str:
     """A task's name, with what differs from its own size and seed."""
-    task, clouds, points, seed = size
-    told = [f"{clouds} clouds"] * (clouds is not None) + [f"{points} points"] * (points is not None)
-    told += [f"seed {seed}"] * (seed != 0)
-    return f"{task} ({', '.join(told)})" if told else task
+    told = [f"{size.clouds} clouds"] * (size.clouds is not None)
+    told += [f"{size.points} points"] * (size.points is not None)
+    told += [f"seed {size.task_seed}"] * (size.task_seed != 0)
+    name = size.task if size.content is None else Path(size.task).name
+    return f"{name} ({', '.join(told)})" if told else name

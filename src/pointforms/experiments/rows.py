@@ -6,11 +6,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pointforms.baselines import MODELS
+
+
+class Size(NamedTuple):
+    """A task as rows have it: rows of one size see the same clouds and folds."""
+
+    task: str
+    clouds: int | None = None
+    points: int | None = None
+    task_seed: int = 0
+    content: str | None = None
 
 
 @dataclass(frozen=True)
@@ -24,6 +34,7 @@ class Row:
     options : of the model, where they differ from its defaults; values as JSON has them
     clouds, points : the task's size, None for its own
     task_seed : of the task's clouds and folds
+    content : of a file, a digest, so that another file of its name is another task
     """
 
     task: str
@@ -32,6 +43,7 @@ class Row:
     clouds: int | None = None
     points: int | None = None
     task_seed: int = 0
+    content: str | None = None
 
     @cached_property
     def key(self) -> str:
@@ -44,6 +56,8 @@ class Row:
             "points": self.points,
             "task_seed": self.task_seed,
         }
+        if self.content is not None:
+            content["content"] = self.content
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
@@ -56,9 +70,8 @@ class Row:
         return MODELS[self.model].title if self.model in MODELS else self.model
 
     @property
-    def size(self) -> tuple[str, int | None, int | None, int]:
-        """The task with its size and seed: rows of one size see the same clouds and folds."""
-        return self.task, self.clouds, self.points, self.task_seed
+    def size(self) -> Size:
+        return Size(self.task, self.clouds, self.points, self.task_seed, self.content)
 
     def __hash__(self) -> int:
         return hash(self.key)

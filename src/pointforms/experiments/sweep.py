@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pointforms.baselines import names
-from pointforms.experiments.known_tasks import check_size, find_task, nearest
+from pointforms.experiments.known_tasks import check_size, digest, find_task, nearest
 from pointforms.experiments.model_options import (
     NOT_OPTIONS,
     check_name,
@@ -52,10 +52,19 @@ class Sweep:
 
     def rows(self) -> Iterator[Row]:
         """Rows, by task, then by model. An option that is given its default is not in them."""
+        contents = {task: digest(task) for task in self.tasks}
         for task, model in product(self.tasks, self.models):
             for options in self.combinations():
                 differing = {k: v for k, v in options.items() if v != default(model, k)}
-                yield Row(task, model, differing, self.clouds, self.points, self.task_seed)
+                yield Row(
+                    task,
+                    model,
+                    differing,
+                    self.clouds,
+                    self.points,
+                    self.task_seed,
+                    contents[task],
+                )
 
     def combinations(self) -> Iterator[dict[str, Any]]:
         """The options of a model: one dictionary a combination."""

@@ -9,9 +9,9 @@ from math import isfinite, nan
 from typing import Any
 
 from pointforms.experiments.costs import CostTable, costs
-from pointforms.experiments.lines import LEVEL, OURS, Line, Size, make_lines, size_title
+from pointforms.experiments.lines import LEVEL, OURS, Line, make_lines, size_title
 from pointforms.experiments.paper import paper_value
-from pointforms.experiments.rows import Record, Row
+from pointforms.experiments.rows import Record, Row, Size
 from pointforms.experiments.sheets import (
     Cell,
     Sheet,
@@ -69,8 +69,9 @@ class ResultTable:
 
     def paper(self, line: Line) -> tuple[float, float] | None:
         """The paper's AUROC, where the task has the paper's size."""
-        task, clouds, points, _ = self.size
-        return paper_value(task, line.title) if clouds is None and points is None else None
+        size = self.size
+        whole = size.clouds is None and size.points is None
+        return paper_value(size.task, line.title) if whole else None
 
     def sheet(self) -> Sheet:
         return _result_sheet(self)
@@ -269,16 +270,12 @@ def _notes(result: ResultTable) -> list[str]:
 
 
 def _data(result: ResultTable, line: Line) -> dict[str, Any]:
-    task, clouds, points, seed = result.size
     mean, half = line.summary("auroc")
     folds = [record.fold for record in line.finished]
     paper = result.paper(line) or (nan, nan)
     counts, seconds = line.known("parameters"), line.known("seconds")
     return {
-        "task": task,
-        "clouds": clouds,
-        "points": points,
-        "task_seed": seed,
+        **result.size._asdict(),
         "model": line.name,
         "auroc": mean,
         "auroc_half": half,
