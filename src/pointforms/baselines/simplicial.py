@@ -18,6 +18,9 @@ from pointforms.baselines.hodge import clique_complex
 from pointforms.baselines.layers import Standardized, mean_pool
 
 
+Operator = tuple[Tensor, Tensor]
+
+
 @dataclass(frozen=True)
 class CloudComplex:
     """A cloud, with the operators between its points, edges and triangles.
@@ -27,18 +30,15 @@ class CloudComplex:
     points : (n, D)
     difference : (E, n)
         B₁ᵀ, the difference of a function along every edge.
-    to_triangles : (T, E)
-        The mean over the edges of a triangle,
-    to_edges : (E, T)
-        over the triangles of an edge,
+    across : (E, E)
+        The mean over the triangles of an edge, of the means over their edges.
     to_points : (n, E)
-        and over the edges of a point.
+        The mean over the edges of a point.
     """
 
     points: Tensor
     difference: csr_array
-    to_triangles: csr_array
-    to_edges: csr_array
+    across: csr_array
     to_points: csr_array
 
 
@@ -51,9 +51,8 @@ def cloud_complexes(clouds: Any, neighbors: int) -> list[CloudComplex]:
 
 def _complex(points: Tensor, neighbors: int) -> CloudComplex:
     B1, B2 = clique_complex(points.double().cpu().numpy(), neighbors)
-    return CloudComplex(
-        points, csr_array(B1.T), _means(abs(B2).T), _means(abs(B2)), _means(abs(B1))
-    )
+    across = csr_array(_means(abs(B2)) @ _means(abs(B2).T))
+    return CloudComplex(points, csr_array(B1.T), across, _means(abs(B1)))
 
 
 def _means(incidence: Any) -> csr_array:
@@ -64,22 +63,23 @@ def _means(incidence: Any) -> csr_array:
 
 @dataclass(frozen=True)
 class SimplicialBatch:
-    """B clouds, padded to n points, with the operators of all of them side by side."""
+    """B clouds, padded to n points, with the operators of all of them side by side.
+
+    Each operator has its transpose beside it, for gradients.
+    """
 
     points: Tensor
     real: Tensor
-    difference: Tensor
-    to_triangles: Tensor
-    to_edges: Tensor
-    to_points: Tensor
+    difference: Operator
+    across: Operator
+    to_points: Operator
 
-    def tree(self) -> tuple[Tensor, ...]:
+    def tree(self) -> tuple[Any, ...]:
         return (
             self.points,
             self.real,
             self.difference,
-            self.to_triangles,
-            self.to_edges,
+            self.across,
             self.to_points,
         )
 
@@ -94,10 +94,11 @@ class SimplicialStore(CloudStore):
         self, complexes: Sequence[CloudComplex], dtype: torch.dtype, device: torch.device | str
     ) -> None:
         super().__init__([one.points for one in complexes], dtype, device)
-        self.operators = {
-            name: _Blocks([getattr(one, name) for one in complexes], dtype, device)
-            for name in ("difference", "to_triangles", "to_edges", "to_points")
-        }
+        self.operators, self.transposed = {}, {}
+        for name in ("difference", "across", "to_points"):
+            blocks = [getattr(one, name) for one in complexes]
+            self.operators[name] = _Blocks(blocks, dtype, device)
+            self.transposed[name] = _Blocks([csr_array(m.T) for m in blocks], dtype, device)
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> SimplicialBatch:
         """The clouds of index (B,), whole: a complex has no parts."""
@@ -107,14 +108,19 @@ class SimplicialStore(CloudStore):
         B, n = real.shape
         nodes = torch.full((B,), n, device=index.device)  # padded
         edges = self.operators["difference"].heights[index]
-        triangles = self.operators["to_triangles"].heights[index]
+
+        def pair(name: str, rows: Tensor, columns: Tensor) -> Operator:
+            return (
+                self.operators[name].gather(index, rows, columns),
+                self.transposed[name].gather(index, columns, rows),
+            )
+
         return SimplicialBatch(
             self.points[place],
             real.to(self.points.dtype),
-            self.operators["difference"].gather(index, edges, nodes),
-            self.operators["to_triangles"].gather(index, triangles, edges),
-            self.operators["to_edges"].gather(index, edges, triangles),
-            self.operators["to_points"].gather(index, nodes, edges),
+            pair("difference", edges, nodes),
+            pair("across", edges, edges),
+            pair("to_points", nodes, edges),
         )
 
 
@@ -159,6 +165,24 @@ def _ragged(first: Tensor, count: Tensor) -> Tensor:
     return torch.arange(int(count.sum()), device=count.device) + shift
 
 
+class _Product(torch.autograd.Function):
+    """A h of a sparse A, whose transpose is known: torch would sort A anew in every step."""
+
+    @staticmethod
+    def forward(ctx: Any, A: Tensor, transposed: Tensor, h: Tensor) -> Tensor:
+        ctx.transposed = transposed
+        return A @ h
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:
+        return None, None, ctx.transposed @ grads[0].contiguous()
+
+
+def _product(operator: Operator, h: Tensor) -> Tensor:
+    out: Tensor = _Product.apply(*operator, h)  # type: ignore[no-untyped-call]
+    return out
+
+
 class SimplicialNetwork(Standardized):
     """Two linear maps with layer normalisation; messages between dimensions have no parameters.
 
@@ -182,10 +206,9 @@ class SimplicialNetwork(Standardized):
         return out
 
     def _messages(self, h: Tensor, batch: SimplicialBatch) -> Tensor:
-        edges = torch.sparse.mm(batch.difference, h).abs()
+        edges = _product(batch.difference, h).abs()
         # of the size of the features themselves, which layer normalisation has made √H
         edges = functional.normalize(edges, dim=-1, eps=1e-6) * h.shape[-1] ** 0.5
-        triangles = torch.sparse.mm(batch.to_triangles, edges)
-        edges = edges + torch.sparse.mm(batch.to_edges, triangles)
-        heard: Tensor = torch.sparse.mm(batch.to_points, edges)
+        edges = edges + _product(batch.across, edges)
+        heard: Tensor = _product(batch.to_points, edges)
         return heard
