@@ -129,8 +129,7 @@ def _network_fits(unit: Unit, model: CloudClassifier, prepared: Prepared) -> lis
         )
         for fold, seed in unit.fits
     ]
-    together = len(fits) > 1
-    trained = train_fits(model, prepared.content, prepared.labels, fits, together)
+    trained = train_fits(model, prepared.content, prepared.labels, fits)
     seconds = (time.perf_counter() - start) / len(fits)
     return [
         replace(
