@@ -14,7 +14,7 @@ from pointforms.experiments.running import run
 from pointforms.experiments.store import Store
 
 ROW = Row("circles-vs-lines", "npf-tri-1", {"hidden": [8, 8], "learning_rate": 1e-3}, clouds=40)
-PLAIN = Row('data/odd, "name".csv', "svm", task_seed=3)
+PLAIN = Row('data/odd, "name".csv', "svm", task_seed=3, content="0123456789012345")
 FITS = [
     Record(ROW, 0, 1, 0.123456789, 0.5, 1e-7, 2.0, 32, 8, 1234, 0.25, 1 << 33, 12, version="1.0"),
     Record(PLAIN, 4, 2**31 - 1, auroc=1.0, accuracy=1 / 3),

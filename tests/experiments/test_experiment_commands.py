@@ -185,6 +185,18 @@ def test_exported_fits_are_imported_and_not_trained_again(filled, folder):
     assert ok("table", "new.db", "--format", "markdown") == shown
 
 
+def test_fits_on_a_file_are_those_of_its_content(folder):
+    sizes = ["--clouds", "40", "--points", "24"]
+    ok("tasks", "write", "circles-vs-lines", "mine.npz", *sizes)
+    fit = ["run", "mine.npz", "mlp", "--folds", "1", "--set", "epochs=1", "--store"]
+    assert "1 fits trained" in ok(*fit, "a.db")
+    ok("export", "a.db", "fits.csv")
+    ok("import", "fits.csv", "--store", "b.db")
+    assert "0 fits trained" in ok(*fit, "b.db")
+    ok("tasks", "write", "colocated", "mine.npz", *sizes)
+    assert "1 fits trained" in ok(*fit, "b.db")
+
+
 def test_a_wrong_csv_makes_no_store(folder):
     (folder / "fits.csv").write_text("task,model,fold,seed,auroc\na,mlp,0,0,0.5\na,mlp,x,0,0.5\n")
     result = npf("import", "fits.csv")
@@ -249,7 +261,7 @@ def test_mistakes_are_explained_and_leave_nothing(arguments, message):
 
 def test_memory_has_a_line_a_degree():
     found = ok("memory", "circles-vs-lines", "--format", "csv")
-    lines = list(csv.reader(found.split()))
+    lines = [line for line in csv.reader(found.splitlines()) if line]
     assert [line[:1] for line in lines[1:]] == [["circles-vs-lines"]] * 4  # k = 0, 1, 2, 3
     assert {len(line) for line in lines} == {len(lines[0])}
 

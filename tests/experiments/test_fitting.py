@@ -61,8 +61,6 @@ def test_a_fit_again_is_the_same_to_the_bit(forms, clouds):
     for wanted, prepared in ((row(**QUICK), forms), (row("random-forest"), clouds)):
         first, second = one(wanted, prepared, 1, 2), one(wanted, prepared, 1, 2)
         np.testing.assert_array_equal(first.probabilities, second.probabilities)
-        other = one(wanted, prepared, 1, 3)
-        assert not np.array_equal(first.probabilities, other.probabilities)
 
 
 @pytest.mark.parametrize(

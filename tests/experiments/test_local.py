@@ -29,6 +29,7 @@ def row(model="npf-tri-1", **options):
 
 QUICK = {"epochs": 1, "hidden": [8], "forms": 3}
 ENDLESS = Unit(row(epochs=10**9, patience=10**9), ((0, 0),))
+UNKNOWN = Unit(Row("no-task.csv", "mlp"), ((0, 0),))  # cannot be prepared
 UNITS = [
     Unit(row(**QUICK), ((0, 0), (0, 1))),
     Unit(row(**QUICK), ((1, 0), (1, 1))),
@@ -77,29 +78,44 @@ def nothing_left(folder):
 
 
 def run(engine, units, folder):
-    """Predictions of every fit; checks that nothing was prepared twice, and nothing left."""
+    """Records of every unit; checks that nothing was prepared twice, and nothing is left."""
     found, files = {}, {}
     for unit, records in engine.run(taking(units)):
-        assert [record.error for record in records] == [None] * len(unit.fits), records[0].error
-        for record in records:
-            key = (record.row, record.fold, record.seed)
-            assert key not in found
-            found[key] = record.probabilities
+        assert unit not in found
+        assert tuple((record.fold, record.seed) for record in records) == unit.fits
+        found[unit] = records
         now = prepared(folder)
         assert files.items() <= now.items()
         files = now
-    assert len(files) == len({preparation(unit.row) for unit in units})
+    assert len(files) == len({preparation(unit.row) for unit in units if unit is not UNKNOWN})
+    assert len(found) == len(units)
     assert nothing_left(folder)
     return found
 
 
-def test_workers_change_no_bit_and_prepare_everything_once(scratch):
-    one = run(LocalEngine(1), UNITS, scratch)
+def test_neither_workers_nor_a_death_among_them_change_a_bit(scratch):
+    def kill():
+        wait_until(lambda: prepared(scratch))
+        time.sleep(0.2)  # it trains
+        (worker,) = mp.active_children()
+        os.kill(worker.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    one = run(LocalEngine(1), [ENDLESS, UNKNOWN, *UNITS], scratch)
+    killer.join()
+    (lost,) = one[ENDLESS]
+    assert "exit code -9" in lost.error
+    assert np.isnan(lost.auroc)
+    (unknown,) = one[UNKNOWN]
+    assert unknown.error.startswith("Traceback")
+    assert "no-task.csv" in unknown.error
+
     two = run(LocalEngine(7, ("cpu", "cpu")), UNITS, scratch)
-    assert len(one) == sum(len(unit.fits) for unit in UNITS)
-    assert one.keys() == two.keys()
-    for key, probabilities in one.items():
-        np.testing.assert_array_equal(probabilities, two[key])
+    for unit in UNITS:
+        for ours, theirs in zip(one[unit], two[unit], strict=True):
+            assert (ours.error, theirs.error) == (None, None)
+            np.testing.assert_array_equal(ours.probabilities, theirs.probabilities)
 
 
 def test_devices_say_how_many_workers_there_are():
@@ -110,29 +126,6 @@ def test_devices_say_how_many_workers_there_are():
 def test_nothing_to_do_starts_nothing(scratch, monkeypatch):
     monkeypatch.setattr(mp, "get_context", None)
     assert list(LocalEngine(2).run(lambda: None)) == []
-    assert nothing_left(scratch)
-
-
-def test_a_worker_that_is_killed_takes_only_its_unit_with_it(scratch):
-    unknown = Unit(Row("no-task.csv", "mlp"), ((0, 0),))
-
-    def kill():
-        wait_until(lambda: prepared(scratch))
-        time.sleep(0.2)  # it trains
-        (worker,) = mp.active_children()
-        os.kill(worker.pid, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    found = dict(LocalEngine(1).run(taking([ENDLESS, UNITS[0], unknown, UNITS[1]])))
-    killer.join()
-    (lost,) = found[ENDLESS]
-    assert "exit code -9" in lost.error
-    assert (lost.fold, lost.seed, np.isnan(lost.auroc)) == (0, 0, True)
-    assert found[unknown][0].error.startswith("Traceback")  # cannot be prepared
-    assert "no-task.csv" in found[unknown][0].error
-    for unit in UNITS[:2]:
-        assert [record.error for record in found[unit]] == [None, None]
     assert nothing_left(scratch)
 
 
@@ -154,31 +147,29 @@ from pointforms.experiments.local import LocalEngine
 from pointforms.experiments.rows import Row, Unit
 
 def tell():
-    while len(mp.active_children()) < 2:
+    while not mp.active_children():
         time.sleep(0.05)
     print(*(child.pid for child in mp.active_children()), flush=True)
 
 if __name__ == "__main__":
     tempfile.tempdir = sys.argv[1]
-    options = {"epochs": 10**9, "patience": 10**9}
-    rows = [Row("circles-vs-lines", model, options, 40, 24) for model in ("mlp", "npf-tri-1")]
-    units = [Unit(row, ((0, 0),)) for row in rows]
+    row = Row("circles-vs-lines", "mlp", {"epochs": 10**9, "patience": 10**9}, 40, 24)
+    units = [Unit(row, ((0, 0),))]
     threading.Thread(target=tell, daemon=True).start()
-    list(LocalEngine(2).run(lambda: units.pop() if units else None))
+    list(LocalEngine(1).run(lambda: units.pop() if units else None))
 """
 
 
-def test_workers_end_and_tidy_up_when_the_driver_is_killed(tmp_path):
+def test_a_worker_ends_and_tidies_up_when_the_driver_is_killed(tmp_path):
     (tmp_path / "driver.py").write_text(_DRIVER)
     command = [sys.executable, str(tmp_path / "driver.py"), str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
         try:
-            workers = [int(pid) for pid in driver.stdout.readline().split()]
-            assert len(workers) == 2
-            wait_until(lambda: prepared(tmp_path))  # one of them trains, the other may still start
-            assert all(alive(pid) for pid in workers)
+            worker = int(driver.stdout.readline())
+            wait_until(lambda: prepared(tmp_path))  # it trains
+            assert alive(worker)
         finally:
             driver.kill()
             driver.wait()
-    wait_until(lambda: not any(alive(pid) for pid in workers))
+    wait_until(lambda: not alive(worker))
     assert not list(tmp_path.glob("pointforms-*"))

@@ -180,6 +180,18 @@ def test_claims_of_dead_runs_are_free(store, path, dead_pid, host, age, dead):
     assert store.claim(two, UNIT) == (UNIT if dead else "busy")
 
 
+def test_a_run_that_was_only_thought_dead_overwrites_nothing(store, path):
+    one, two = store.begin("", "local", 1), store.begin("", "local", 1)
+    store.claim(one, UNIT)
+    raw(path, "UPDATE runs SET host = 'elsewhere', seen = 0 WHERE id = ?", (one,))
+    assert store.claim(two, UNIT) == UNIT
+    store.beat(one)
+    assert store.finish(one, records()[:1]) == 1
+    assert store.claimed() == 3  # of the other
+    assert store.finish(two, records(auroc=0.9)) == 2
+    assert [record.auroc for record in store.records()] == [0.5, 0.9, 0.9]
+
+
 def test_a_beat_is_a_sign_of_life(store, path):
     run = store.begin("", "ray", 1)
     raw(path, "UPDATE runs SET host = 'elsewhere', seen = 0")

@@ -192,6 +192,7 @@ def _cluster(ray: Any, address: str) -> Iterator[None]:
 
 @contextmanager
 def _session(ray: Any, address: str, options: dict[str, Any], **settings: str) -> Iterator[None]:
+    """Connected inside the block, and only there."""
     if ray.is_initialized():
         raise RuntimeError("this process is connected to a Ray already: ray.shutdown() first")
     with _environment(**settings):

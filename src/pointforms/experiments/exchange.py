@@ -13,7 +13,7 @@ from typing import Any
 from pointforms.experiments.rows import Record, Row
 
 _SIZES = ("clouds", "points", "task_seed")
-_ROW = ("task", "model", "options", *_SIZES)
+_ROW = ("task", "model", "options", *_SIZES, "content")
 _WHOLE = ("fold", "seed", "train_size", "test_size", "parameters", "memory", "epochs")
 _NUMBERS = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
 _COLUMNS = (*_ROW, *_WHOLE, *_NUMBERS, "version")
@@ -86,7 +86,8 @@ def _record(content: dict[str, Any]) -> Record:
         if name not in given:
             raise ValueError(f"no {name}")
     sizes = {name: _number(given, name, int) for name in _SIZES if name in given}
-    row = Row(given["task"], given["model"], _options(given.get("options", "{}")), **sizes)
+    options, digest = _options(given.get("options", "{}")), given.get("content")
+    row = Row(given["task"], given["model"], options, **sizes, content=digest)
     numbers: dict[str, Any] = {name: _number(given, name, int) for name in _WHOLE if name in given}
     numbers |= {name: _number(given, name, float) for name in _NUMBERS if name in given}
     return Record(row, version=given.get("version", ""), **numbers)

@@ -60,7 +60,7 @@ def run(
     """
     outcome, start = Outcome(), time.monotonic()
     number = store.begin(title, engine.name, engine.workers)
-    with _logged(store.path) as log, _heart(store, number):
+    with _logged(store.path) as log, _heart(store, number, engine):
         log.info(
             "run %d: %s, %d fits, %s engine, %d workers",
             number, title, sum(len(unit.fits) for unit in units), engine.name, engine.workers,
@@ -130,7 +130,7 @@ class _Queue:
 
 
 @contextmanager
-def _heart(store: Store, run: int) -> Iterator[None]:
+def _heart(store: Store, run: int, engine: Engine) -> Iterator[None]:
     """Signs of life while the run goes on."""
     stop = threading.Event()
 
@@ -139,7 +139,7 @@ def _heart(store: Store, run: int) -> Iterator[None]:
             with suppress(
                 sqlite3.OperationalError
             ):  # locked for long: the next one may get through
-                store.beat(run)
+                store.beat(run, engine.workers)  # nodes may have joined
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()
