@@ -14,6 +14,7 @@ import pointforms
 from pointforms.baselines.command import models
 from pointforms.console import console, explained, print_pairs
 from pointforms.experiments.command import register as register_experiments
+from pointforms.pdo.command import app as pdo_app
 from pointforms.tasks.command import app as tasks_app
 from pointforms.theory.command import theory
 
@@ -23,6 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(tasks_app, name="tasks")
+app.add_typer(pdo_app, name="pdo")
 app.command()(theory)
 app.command()(models)
 register_experiments(app)

@@ -106,7 +106,7 @@ def test_every_model_sees_the_same_folds_and_validation_parts(monkeypatch):
     task = tasks.load(TASK, 0, 40, 24)
     seen: dict[str, list[Fit]] = {}
 
-    def look(model, store, codes, fits, together):
+    def look(model, store, codes, fits, *_):
         seen[type(model).__name__ + getattr(model, "network", "")] = fits
         raise StopIteration
 

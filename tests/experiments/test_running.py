@@ -142,8 +142,8 @@ def test_signs_of_life_go_on_through_a_locked_database(store, monkeypatch):
     monkeypatch.setattr(running, "_BEAT", 0.01)
     beats = []
 
-    def beat(number):
-        beats.append(number)
+    def beat(*told):
+        beats.append(told)
         raise sqlite3.OperationalError("database is locked")
 
     monkeypatch.setattr(store, "beat", beat)

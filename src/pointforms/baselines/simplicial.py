@@ -17,7 +17,6 @@ from pointforms.baselines.graphs import plain_clouds
 from pointforms.baselines.hodge import clique_complex
 from pointforms.baselines.layers import Standardized, mean_pool
 
-
 Operator = tuple[Tensor, Tensor]
 
 

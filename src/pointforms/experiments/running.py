@@ -136,9 +136,7 @@ def _heart(store: Store, run: int, engine: Engine) -> Iterator[None]:
 
     def beat() -> None:
         while not stop.wait(_BEAT):
-            with suppress(
-                sqlite3.OperationalError
-            ):  # locked for long: the next one may get through
+            with suppress(sqlite3.OperationalError):  # locked; the next one may get through
                 store.beat(run, engine.workers)  # nodes may have joined
 
     thread = threading.Thread(target=beat, daemon=True)

@@ -41,12 +41,16 @@ def load(name: str, seed: int = 0, clouds: int | None = None, points: int | None
 
     Parameters
     ----------
-    name : one of :func:`names`
+    name : one of :func:`names`, or "pdo-efp" and so on, which `npf pdo prepare` has written
     seed : int
     clouds, points : int or None
         How many clouds, and how many points in each (at most, where sizes differ); None is the
         paper's size.
     """
+    if name.startswith("pdo-"):
+        from pointforms.pdo.task import load_prepared
+
+        return load_prepared(name, seed, clouds, points)
     if name not in _MAKERS:
         raise ValueError(f"no task {name!r}: there are {', '.join(_MAKERS)}")
     check_int("seed", seed, at_least=0)

@@ -12,6 +12,28 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """Some clouds of a task; `index` says which."""
+
+    clouds: list[np.ndarray]
+    labels: np.ndarray
+    groups: np.ndarray
+    index: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.clouds)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A fold: what is tested, what may choose, and what is learned from."""
+
+    train: Part
+    validation: Part
+    test: Part
+
+
+@dataclass(frozen=True, eq=False)
 class Task:
     """Clouds with labels, and how they are split.
 
@@ -55,6 +77,31 @@ class Task:
 
     def __len__(self) -> int:
         return len(self.clouds)
+
+    @property
+    def by_fold(self) -> bool:
+        """Whether the coordinates of the clouds depend on the fold: then see `in_fold`."""
+        return False
+
+    def in_fold(self, number: int) -> list[np.ndarray]:
+        """All clouds in the coordinates of a fold, fitted without the clouds that it tests."""
+        self._check_fold(number)
+        return self.clouds
+
+    def fold(self, number: int) -> Fold:
+        """A fold's clouds: those it tests, those of the next fold to validate on, the others."""
+        clouds, last = self.in_fold(number), int(self.folds.max()) + 1
+        validating = (number + 1) % last
+        test, validation = self.folds == number, self.folds == validating
+        parts = (~(test | validation), validation, test)
+        return Fold(*(self._part(clouds, np.flatnonzero(part)) for part in parts))
+
+    def _part(self, clouds: list[np.ndarray], index: np.ndarray) -> Part:
+        return Part([clouds[i] for i in index], self.labels[index], self.groups[index], index)
+
+    def _check_fold(self, number: int) -> None:
+        if number not in set(self.folds.tolist()):
+            raise ValueError(f"fold {number!r}: {self.name} has {sorted(set(self.folds.tolist()))}")
 
     @property
     def sizes(self) -> np.ndarray:
