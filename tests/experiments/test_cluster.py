@@ -173,7 +173,7 @@ def test_old_preparations_are_let_go(fake):
 
 def test_a_preparation_that_fails_fails_its_units():
     (unit,) = units("mlp")[:1]
-    wrong = cluster._prepare(Row("no-such-task", "mlp"), None)
+    wrong = cluster._prepare(Unit(Row("no-such-task", "mlp"), ((0, 0),)), None)
     assert isinstance(wrong, str)
     (record,) = cluster._fit(unit, wrong)
     assert record.row == unit.row
@@ -183,8 +183,9 @@ def test_a_preparation_that_fails_fails_its_units():
 def test_files_are_found_from_elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cells.csv").touch()
-    assert cluster._found_anywhere(Row("cells.csv", "mlp")).task == str(tmp_path / "cells.csv")
-    assert cluster._found_anywhere(Row("singlecell", "mlp")).task == "singlecell"
+    for task, found in (("cells.csv", str(tmp_path / "cells.csv")), ("singlecell", "singlecell")):
+        unit = Unit(Row(task, "mlp"), ((0, 0),))
+        assert cluster._found_anywhere(unit).row.task == found
 
 
 def test_no_unit_no_ray(monkeypatch):

@@ -54,7 +54,7 @@ class Here:
             if unit.row.model in self.broken:
                 yield unit, failed(unit, "Traceback:\nOSError: [broken] pieces")
             else:
-                yield unit, fit_unit(unit, prepare(unit.row))
+                yield unit, fit_unit(unit, prepare(unit))
 
 
 @pytest.fixture(autouse=True)

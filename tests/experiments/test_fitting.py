@@ -24,17 +24,22 @@ def row(model="npf-tri-1", clouds=40, points=24, task=TASK, **options):
 
 @pytest.fixture(scope="module")
 def forms():
-    return prepare(row())
+    return prepare(alone(row()))
 
 
 @pytest.fixture(scope="module")
 def points():
-    return prepare(row("mlp"))
+    return prepare(alone(row("mlp")))
 
 
 @pytest.fixture(scope="module")
 def clouds():
-    return prepare(row("logistic-regression"))
+    return prepare(alone(row("logistic-regression")))
+
+
+def alone(of):
+    """The unit of a row's first fit."""
+    return Unit(of, ((0, 0),))
 
 
 def one(unit_row, prepared, fold=0, seed=0):
@@ -45,15 +50,15 @@ def one(unit_row, prepared, fold=0, seed=0):
 
 def test_fits_trained_together_equal_fits_alone():
     wanted = row(**QUICK, dtype="float64")
-    prepared = prepare(wanted)
+    prepared = prepare(alone(wanted))
     fits = ((0, 0), (0, 1), (3, 1))
     together = fit_unit(Unit(wanted, fits), prepared)
     assert [(r.fold, r.seed, r.error) for r in together] == [(*fit, None) for fit in fits]
     for found, fit in zip(together, fits, strict=True):
-        alone = one(wanted, prepared, *fit)
-        np.testing.assert_allclose(found.probabilities, alone.probabilities, atol=1e-9)
-        assert found.validation_loss == pytest.approx(alone.validation_loss, abs=1e-9)
-        assert (found.epochs, found.parameters) == (alone.epochs, alone.parameters)
+        single = one(wanted, prepared, *fit)
+        np.testing.assert_allclose(found.probabilities, single.probabilities, atol=1e-9)
+        assert found.validation_loss == pytest.approx(single.validation_loss, abs=1e-9)
+        assert (found.epochs, found.parameters) == (single.epochs, single.parameters)
     assert not np.allclose(together[0].probabilities, together[1].probabilities)
 
 
@@ -68,13 +73,14 @@ def test_a_fit_again_is_the_same_to_the_bit(forms, clouds):
     [
         (row("npf-tri-1", epochs=3), row("npf-flat-1", epochs=9, hidden=[4], head=2)),
         (row("npf-tri-2", learning_rate=1e-2), row("npf-diag-2", weight_decay=0.1, forms=16)),
-        (row("gcn"), row("gin")),
+        (row("gcn"), row("graphsage")),
+        (row("gcn", neighbors=8), row("gin")),
         (row("mlp", patience=3), row("set-transformer")),
         (row("svm"), row("random-forest")),
     ],
 )
 def test_rows_that_read_the_same_share_a_preparation(first, second):
-    assert preparation(first) == preparation(second)
+    assert preparation(alone(first)) == preparation(alone(second))
 
 
 @pytest.mark.parametrize(
@@ -91,6 +97,7 @@ def test_rows_that_read_the_same_share_a_preparation(first, second):
         (row(), replace(row(), task_seed=1)),
         (row("pointnet++"), row("point-transformer")),
         (row("gcn"), row("tdl")),
+        (row("gcn"), row("gin")),  # which has fewer neighbours
         (row("gcn"), row("gcn", neighbors=4)),
         (row("mlp"), row("gcn")),
         (row("hodge"), row("random-forms")),
@@ -99,7 +106,7 @@ def test_rows_that_read_the_same_share_a_preparation(first, second):
     ],
 )
 def test_rows_that_read_otherwise_do_not(first, second):
-    assert preparation(first) != preparation(second)
+    assert preparation(alone(first)) != preparation(alone(second))
 
 
 def test_every_model_sees_the_same_folds_and_validation_parts(monkeypatch):
@@ -115,7 +122,7 @@ def test_every_model_sees_the_same_folds_and_validation_parts(monkeypatch):
     models = ("npf-tri-1", "npf-pool-2", "mlp", "gcn", "pointnet++", "tdl")
     for model in models:
         wanted = row(model, neighbors=4)
-        fit_unit(Unit(wanted, chosen), prepare(wanted))
+        fit_unit(Unit(wanted, chosen), prepare(alone(wanted)))
     assert len(seen) == len(models) - 1  # the point-forms are one class
     usual = seen.pop("NeuralClassifiermlp")
     for (fold, seed), fit in zip(chosen, usual, strict=True):
@@ -186,10 +193,10 @@ def test_a_fit_that_raises_is_a_record_of_it(forms):
 
 
 def test_gram_fields_are_cached_for_other_preparations(tmp_path):
-    prepare(row(), tmp_path)
+    prepare(alone(row()), tmp_path)
     made = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*") if file.is_file()}
     assert len(made) >= 40
-    prepare(row(measure="volume"), tmp_path)
+    prepare(alone(row(measure="volume")), tmp_path)
     assert made == {f: f.stat().st_mtime_ns for f in tmp_path.rglob("*") if f.is_file()}
-    prepare(row("hodge"), tmp_path)
-    prepare(row("mlp"), tmp_path)  # has no cache
+    prepare(alone(row("hodge")), tmp_path)
+    prepare(alone(row("mlp")), tmp_path)  # has no cache

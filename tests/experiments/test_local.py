@@ -87,7 +87,7 @@ def run(engine, units, folder):
         now = prepared(folder)
         assert files.items() <= now.items()
         files = now
-    assert len(files) == len({preparation(unit.row) for unit in units if unit is not UNKNOWN})
+    assert len(files) == len({preparation(unit) for unit in units if unit is not UNKNOWN})
     assert len(found) == len(units)
     assert nothing_left(folder)
     return found

@@ -24,7 +24,7 @@ from typing import Any
 
 from pointforms.experiments.fitting import Prepared, failed, fit_unit, preparation, prepare
 from pointforms.experiments.local import Finished
-from pointforms.experiments.rows import Record, Row, Unit
+from pointforms.experiments.rows import Record, Unit
 from pointforms.extras import need
 
 _RETRIES = 5  # of a task whose worker or node died, and of what is lost with a node
@@ -109,12 +109,12 @@ class _Tasks:
     def start(self, unit: Unit) -> list[Record] | None:
         """Send a unit; its records if it cannot even be sent."""
         try:
-            key = preparation(unit.row)
+            key = preparation(unit)
         except Exception:
             return failed(unit, traceback.format_exc())
         found = self.prepared.pop(key, None)
         if found is None:
-            found = self.prepare.remote(_found_anywhere(unit.row), self.cache)
+            found = self.prepare.remote(_found_anywhere(unit), self.cache)
         self.prepared[key] = found
         # units in flight hold on to what they read; the rest goes when no reference is left
         while len(self.prepared) > _KEPT:
@@ -134,15 +134,15 @@ class _Tasks:
             except self.ray.exceptions.RayError as error:  # out of memory, of retries, ...
                 records = failed(unit, f"Ray gave it up: {type(error).__name__}: {error}")
                 # it may be what the unit reads that cannot be had: others make it again
-                self.prepared.pop(preparation(unit.row), None)
+                self.prepared.pop(preparation(unit), None)
             yield unit, records
 
 
-def _prepare(row: Row, cache: Path | None) -> Prepared | str:
+def _prepare(unit: Unit, cache: Path | None) -> Prepared | str:
     """A task of Ray: what units read, or the traceback if that cannot be made."""
     _one_thread()
     try:
-        return prepare(row, None if cache is None else cache / "fields")
+        return prepare(unit, None if cache is None else cache / "fields")
     except Exception:
         return traceback.format_exc()
 
@@ -159,9 +159,12 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _found_anywhere(row: Row) -> Row:
-    """The row with its task, if that is a file, as an absolute path: workers start elsewhere."""
-    return replace(row, task=os.path.abspath(row.task)) if os.path.isfile(row.task) else row
+def _found_anywhere(unit: Unit) -> Unit:
+    """The unit with its task, if that is a file, as an absolute path: workers start elsewhere."""
+    task = unit.row.task
+    if not os.path.isfile(task):
+        return unit
+    return replace(unit, row=replace(unit.row, task=os.path.abspath(task)))
 
 
 # --- sessions -------------------------------------------------------------------------------

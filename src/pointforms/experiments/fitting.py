@@ -14,6 +14,7 @@ import numpy as np
 
 from pointforms import baselines
 from pointforms._version import __version__
+from pointforms.experiments.known_tasks import depends_on_fold
 from pointforms.experiments.model_options import option_names
 from pointforms.experiments.peak import peak, reset_peak
 from pointforms.experiments.rows import Record, Row, Unit
@@ -49,34 +50,49 @@ class Prepared:
     features: int
 
 
-def preparation(row: Row) -> str:
-    """Rows of equal preparation read the same: a task, and how its clouds become tensors."""
+def preparation(unit: Unit) -> str:
+    """Units of equal preparation read the same: a task, and how its clouds become tensors."""
+    row = unit.row
     model = _make(row)
     options = {k: v for k, v in row.options.items() if k not in _TRAINING}
     reads: Any
     if isinstance(model, baselines.NeuralClassifier):
-        reads = model.network if model.reads == "pyramid" else model.reads
+        kind = model.network if model.reads == "pyramid" else model.reads
+        reads = kind if kind == "points" else [kind, model.neighbors]
+        options.pop("neighbors", None)  # models differ in what is usual
     elif isinstance(model, PointFormClassifier):
         reads = ["fields", model.degree]
     elif "neighbors" not in option_names(row.model):  # summaries of the clouds as they are
         reads = "clouds"
     else:
         reads = row.model
-    return json.dumps([row.size, reads, options], sort_keys=True)
+    return json.dumps([row.size, own_fold(unit), reads, options], sort_keys=True)
 
 
-def prepare(row: Row, cache: Path | None = None, device: str = "cpu") -> Prepared:
-    """Load a row's task, and make of its clouds what its model reads.
+def own_fold(unit: Unit) -> int | None:
+    """The fold in whose coordinates a unit sees its clouds; None where all folds share theirs."""
+    if not depends_on_fold(unit.row.task):
+        return None
+    folds = {fold for fold, _ in unit.fits}
+    if len(folds) > 1:
+        raise ValueError(f"{unit.row.task} has coordinates of each fold: units have one fold")
+    return folds.pop()
+
+
+def prepare(unit: Unit, cache: Path | None = None, device: str = "cpu") -> Prepared:
+    """Load a unit's task, and make of its clouds what its model reads.
 
     Parameters
     ----------
-    cache : a folder for Gram fields, which rows of other preparations may share
+    cache : a folder for Gram fields, which units of other preparations may share
     """
+    row, fold = unit.row, own_fold(unit)
     task = find(row.task, row.task_seed, row.clouds, row.points)
+    clouds = task.clouds if fold is None else task.in_fold(fold)
     model = _make(row, device)
     if cache is not None and "cache" in model.get_params(deep=False):
         model.set_params(cache=cache)
-    content: Any = model.prepare(task.clouds)
+    content: Any = model.prepare(clouds)
     if isinstance(model, CloudClassifier):
         content = model.make_store(content)
     return Prepared(
@@ -85,7 +101,7 @@ def prepare(row: Row, cache: Path | None = None, device: str = "cpu") -> Prepare
         task.groups,
         task.folds,
         len(task.class_names),
-        len(task.feature_names),
+        clouds[0].shape[1],
     )
 
 

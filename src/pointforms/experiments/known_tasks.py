@@ -22,6 +22,8 @@ PREPARED: dict[str, tuple[int, int]] = {
     "pdo-treatment": (1080, 128),
     "pdo-patient": (1080, 128),
 }
+# Of which those have coordinates that are fitted in every fold.
+_BY_FOLD = ("pdo-tumor-selective", "pdo-efp", "pdo-caf")
 _RECORDED: dict[str, tuple[int, int]] = {"japanese-vowels": (640, 29)}
 
 
@@ -44,6 +46,11 @@ def find_task(written: str, folder: Path) -> str:
         hint = nearest(path.name, files) if files else "paths start at the manifest's folder"
         raise ValueError(f"no file {written!r}: {hint}")
     return path.resolve().as_posix()
+
+
+def depends_on_fold(task: str) -> bool:
+    """Whether a task's coordinates are fitted in every fold."""
+    return task in _BY_FOLD
 
 
 def digest(task: str) -> str | None:

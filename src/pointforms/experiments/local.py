@@ -81,14 +81,14 @@ class _Dispatch:
                 unit = worker.unit
                 assert unit is not None
                 records = worker.receive()
-                self.making.discard(preparation(unit.row))
+                self.making.discard(preparation(unit))
                 yield unit, records
 
     def next_unit(self) -> Unit | None:
         """A unit that can start now: one that waited, or a new one."""
         for _ in range(len(self.waiting)):
             unit = self.waiting.popleft()
-            if preparation(unit.row) not in self.making:
+            if preparation(unit) not in self.making:
                 return unit
             self.waiting.append(unit)
         # look a little ahead, not through everything there is
@@ -96,14 +96,14 @@ class _Dispatch:
             new = self.take()
             if new is None:
                 self.exhausted = True
-            elif preparation(new.row) in self.making:
+            elif preparation(new) in self.making:
                 self.waiting.append(new)
             else:
                 return new
         return None
 
     def hand(self, worker: _Worker, unit: Unit) -> None:
-        key = preparation(unit.row)
+        key = preparation(unit)
         file = self.files.setdefault(key, self.scratch / f"{len(self.files)}.pt")
         if not file.exists():
             self.making.add(key)
@@ -198,7 +198,7 @@ def _prepared(unit: Unit, file: Path, scratch: Path, device: str) -> Any:
     import torch
 
     if not file.exists():
-        made = prepare(unit.row, scratch / "fields", "cpu")
+        made = prepare(unit, scratch / "fields", "cpu")
         half = file.with_suffix(".part")
         torch.save(made, half)
         os.replace(half, file)

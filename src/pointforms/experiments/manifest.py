@@ -31,7 +31,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pointforms.experiments.known_tasks import nearest
+from pointforms.experiments.known_tasks import depends_on_fold, nearest
 from pointforms.experiments.model_options import shown, stackable
 from pointforms.experiments.rows import Row, Unit
 from pointforms.experiments.sweep import Sweep, read_folds, read_seeds, read_sweep
@@ -68,8 +68,14 @@ class Manifest:
         return [
             Unit(row, part)
             for row, fits in self._fits.items()
-            for part in _parts(sorted(fits), self._together[row] if stackable(row.model) else 1)
+            for part in _parts(sorted(fits), self._limit(row))
         ]
+
+    def _limit(self, row: Row) -> int | None:
+        """Fits of a row that may be trained together; None is the seeds of one fold."""
+        if not stackable(row.model):
+            return 1
+        return None if depends_on_fold(row.task) else self._together[row]
 
     @property
     def fits(self) -> int:
