@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from scipy.special import softmax
 
 from pointforms.learn.metrics import auroc
 from pointforms.pdo.labels import RESPONSES
@@ -111,25 +108,21 @@ def _controls(name: str, conditions: Sequence[str]) -> Finding:
 
 
 def _permuted(name: str, task: Task, seed: int) -> Finding:
-    """AUROC of a logistic regression on cloud means and deviations, labels permuted."""
+    """AUROC of a ridge regression on cloud means and deviations, labels permuted."""
     rng = np.random.default_rng(seed)
-    classes = len(task.class_names)
+    labels = np.stack([rng.permutation(task.labels) for _ in range(_PERMUTATIONS)])
     areas = []
-    features = {}
     for fold in np.unique(task.folds).tolist():
-        clouds = task.in_fold(fold)
-        features[fold] = np.stack([np.r_[c.mean(0), c.std(0)] for c in clouds])
-    for _ in range(_PERMUTATIONS):
-        labels = rng.permutation(task.labels)
-        for fold, X in features.items():
-            train, test = task.folds != fold, task.folds == fold
-            if len(np.unique(labels[train])) < classes or len(np.unique(labels[test])) < 2:
-                continue
-            model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=300))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                model.fit(X[train], labels[train])
-            areas.append(auroc(labels[test], model.predict_proba(X[test])))
-    mean = float(np.mean(areas)) if areas else float("nan")
+        train, test = task.folds != fold, task.folds == fold
+        X = np.stack([np.r_[c.mean(0), c.std(0)] for c in task.in_fold(fold)]).astype(np.float64)
+        scale = X[train].std(0)
+        X = (X - X[train].mean(0)) / np.where(scale > 0, scale, 1)
+        # (XᵀX + λ) W = Xᵀ Y, of all permutations at once
+        ridge = X[train].T @ X[train] + len(X) * np.eye(X.shape[1])
+        solved = X[test] @ np.linalg.solve(ridge, X[train].T)
+        for y in labels:
+            scores = solved @ np.eye(len(task.class_names))[y[train]]
+            areas.append(auroc(y[test], softmax(scores, axis=1)))
+    mean = float(np.nanmean(areas))
     passed = abs(mean - 0.5) <= _TOLERANCE
     return Finding(name, "permuted labels", passed, f"AUROC {mean:.3f} of {len(areas)} fits")

@@ -192,7 +192,10 @@ def _write(folder: Path, task: Prepared, facts: dict[str, Any], options: Options
     if len(classes) < 2:
         raise ValueError(f"{task.name}: every cloud has the label {classes[0]!r}")
     groups = np.array(task.groups)
-    folds = grouped_folds(labels, groups, options.seed, names=classes.tolist())
+    try:
+        folds = grouped_folds(labels, groups, options.seed, names=classes.tolist())
+    except ValueError as error:
+        raise ValueError(f"{task.name}: {error}") from None
     _check_folds(task.name, labels, groups, folds)
     clouds = Clouds.from_list(task.cells, [str(c) for c in task.conditions], task.markers)
     split = np.where(folds == 0, "test", np.where(folds == 1, "validation", "train"))
