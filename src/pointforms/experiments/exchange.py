@@ -51,7 +51,7 @@ def _line(record: Record) -> list[Any]:
 
 
 def _short(value: float) -> str:
-    return "" if value != value else f"{value:.6g}"
+    return "" if value != value else f"{value:.10g}"
 
 
 def read_csv(path: str | os.PathLike[str]) -> list[Record]:

@@ -171,7 +171,14 @@ def memory_sheet(rows: Sequence[MemoryRow]) -> Sheet:
             "network of their coefficients, and computes their comparison matrix on the largest "
             "cloud, forward only; dense coefficients, or wedge."
         )
-    return make_sheet("Memory of Gram fields", columns, notes, [asdict(row) for row in rows])
+    return make_sheet("Memory of Gram fields", columns, notes, [_data(row) for row in rows])
+
+
+def _data(row: MemoryRow) -> dict[str, Any]:
+    least, median, most = row.points
+    found = asdict(row) | {"points_least": least, "points_median": median, "points_most": most}
+    del found["points"]
+    return found
 
 
 def _points(points: tuple[int, float, int]) -> str:

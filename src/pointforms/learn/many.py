@@ -121,11 +121,13 @@ def train_fits(
     Probabilities are (N, classes).
     """
     outputs = len(estimator.classes_)
+    # weights of classes come from labels that some fit may see
+    seen = np.unique(np.concatenate([np.r_[fit.train, fit.validation] for fit in fits]))
     trained = train(
         lambda fit: estimator.make_model(store, outputs, fit),
         store,
         torch.from_numpy(codes).to(estimator.device),
-        estimator.loss(codes),
+        estimator.loss(codes[seen]),
         fits,
         estimator.schedule(),
         together=together,
