@@ -511,3 +511,17 @@ def test_another_file_of_the_same_name_is_another_row(tmp_path):
     assert rows[0] == rows[1] != rows[2]
     assert Row.from_key(rows[2].key) == rows[2]
     assert read_manifest("synthetic").rows()[0].content is None
+
+
+def test_a_changed_default_makes_another_row(monkeypatch):
+    from dataclasses import replace
+    from functools import partial
+
+    before = Row("colocated", "mlp")
+    known = Row.from_key(before.key)
+    changed = replace(baselines.MODELS["mlp"], make=partial(baselines.MODELS["mlp"].make, epochs=7))
+    monkeypatch.setitem(baselines.MODELS, "mlp", changed)
+    assert Row("colocated", "mlp") != before
+    assert known == before  # a stored row stays what it was
+    assert Row("colocated", "gcn") == Row.from_key(Row("colocated", "gcn").key)
+    assert Row("colocated", "no-such-model").digest == ""

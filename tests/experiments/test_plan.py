@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from pointforms import baselines
 from pointforms.baselines import names
 from pointforms.experiments.manifest import Manifest, read_manifest
 from pointforms.experiments.plan import estimate_seconds, plan, plan_table, span, usual_costs
@@ -86,7 +87,7 @@ def test_guesses_follow_size_and_epochs():
     assert full == usual_costs()["mlp"]["rna-velocity"]
     assert estimate_seconds(Row("rna-velocity", "mlp"), 10) == pytest.approx(10 * full)
     small = Row("rna-velocity", "mlp", {"epochs": 30}, clouds=500, points=20)
-    assert estimate_seconds(small, 1) == pytest.approx(full * 30 / 100 / 4)
+    assert estimate_seconds(small, 1) == pytest.approx(full * 30 / baselines.make("mlp").epochs / 4)
     circles = usual_costs()["svm"]["circles-vs-lines"]
     # 296 × 256 and 240 × 256 clouds × points, against 300 × 128
     assert estimate_seconds(Row("density-shift", "svm"), 1) == pytest.approx(circles * 296 / 150)

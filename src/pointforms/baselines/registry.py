@@ -53,7 +53,7 @@ MODELS: dict[str, Model] = {
     "logistic-regression": Model("Logistic regression", "classical", logistic_regression),
     "random-forest": Model("Random forest", "classical", random_forest),
     "svm": Model("SVM RBF", "classical", rbf_svm),
-    "mlp": _neural("mlp", "MLP", "point", learning_rate=1e-2, epochs=100, patience=30),
+    "mlp": _neural("mlp", "MLP", "point", learning_rate=1e-2, epochs=200, patience=50),
     "set-transformer": _neural(
         "set-transformer", "Set Transformer", "point", learning_rate=1e-3, weight_decay=3.0
     ),
@@ -65,7 +65,7 @@ MODELS: dict[str, Model] = {
     "gin": _neural("gin", "GIN", "graph", neighbors=8, weight_decay=1.0, epochs=100, patience=30),
     "graphsage": _neural("graphsage", "GraphSAGE", "graph", epochs=100, patience=30),
     "graph-transformer": _neural(
-        "graph-transformer", "GraphTransformer", "graph", learning_rate=2e-3, epochs=40
+        "graph-transformer", "GraphTransformer", "graph", learning_rate=2e-3
     ),
     "tdl": _neural("tdl", "TDL", "topological", weight_decay=3.0, epochs=40),
     "hodge": Model("Hodge", "fixed forms", HodgeClassifier),

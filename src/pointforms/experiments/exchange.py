@@ -13,7 +13,7 @@ from typing import Any
 from pointforms.experiments.rows import Record, Row
 
 _SIZES = ("clouds", "points", "task_seed")
-_ROW = ("task", "model", "options", *_SIZES, "content")
+_ROW = ("task", "model", "options", *_SIZES, "content", "settings")
 _WHOLE = ("fold", "seed", "train_size", "test_size", "parameters", "memory", "epochs")
 _NUMBERS = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
 _COLUMNS = (*_ROW, *_WHOLE, *_NUMBERS, "version")
@@ -44,7 +44,8 @@ def _line(record: Record) -> list[Any]:
     row = record.row
     options = json.dumps(dict(row.options), sort_keys=True, separators=(",", ":"))
     content = {"options": "" if options == "{}" else options}
-    content |= {name: getattr(row, name) for name in _ROW if name != "options"}
+    content |= {name: getattr(row, name) for name in _ROW if name not in ("options", "settings")}
+    content["settings"] = row.digest
     content |= {name: getattr(record, name) for name in (*_WHOLE, "version")}
     content |= {name: _short(getattr(record, name)) for name in _NUMBERS}
     return ["" if content[name] is None else content[name] for name in _COLUMNS]
@@ -86,8 +87,10 @@ def _record(content: dict[str, Any]) -> Record:
         if name not in given:
             raise ValueError(f"no {name}")
     sizes = {name: _number(given, name, int) for name in _SIZES if name in given}
-    options, digest = _options(given.get("options", "{}")), given.get("content")
-    row = Row(given["task"], given["model"], options, **sizes, content=digest)
+    digests: dict[str, Any] = {name: given.get(name) for name in ("content", "settings")}
+    row = Row(
+        given["task"], given["model"], _options(given.get("options", "{}")), **sizes, **digests
+    )
     numbers: dict[str, Any] = {name: _number(given, name, int) for name in _WHOLE if name in given}
     numbers |= {name: _number(given, name, float) for name in _NUMBERS if name in given}
     return Record(row, version=given.get("version", ""), **numbers)

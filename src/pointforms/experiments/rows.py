@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pointforms.baselines import MODELS
+from pointforms.baselines import MODELS, make
+from pointforms.experiments.model_options import NOT_OPTIONS
 
 
 class Size(NamedTuple):
@@ -35,6 +37,8 @@ class Row:
     clouds, points : the task's size, None for its own
     task_seed : of the task's clouds and folds
     content : of a file, a digest, so that another file of its name is another task
+    settings : a digest of all options, so that a default that changes makes another row; None is
+        that of the options as they are now
     """
 
     task: str
@@ -44,6 +48,12 @@ class Row:
     points: int | None = None
     task_seed: int = 0
     content: str | None = None
+    settings: str | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all the model's options, its defaults among them."""
+        return self.settings or _settings(self.model, self.options)
 
     @cached_property
     def key(self) -> str:
@@ -55,6 +65,7 @@ class Row:
             "clouds": self.clouds,
             "points": self.points,
             "task_seed": self.task_seed,
+            "settings": self.digest,
         }
         if self.content is not None:
             content["content"] = self.content
@@ -78,6 +89,17 @@ class Row:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Row) and self.key == other.key
+
+
+def _settings(model: str, options: Mapping[str, Any]) -> str:
+    """A digest of everything that makes a model what it is; empty for one that cannot be made."""
+    try:
+        found = make(model, **options).get_params(deep=False)
+    except (ValueError, TypeError, ImportError):
+        return ""
+    plain = {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
+    told = sorted(f"{name}={plain[name]!r}" for name in plain.keys() - NOT_OPTIONS.keys())
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
