@@ -32,6 +32,7 @@ from pointforms.experiments.toml_lines import Fault
 from pointforms.progress import track
 
 _RESULTS = Path("results.db")
+_QUICK = "\nA look at every model in minutes: small tasks, few epochs, two folds. It ranks nothing."
 
 
 class EngineName(StrEnum):
@@ -292,7 +293,8 @@ def write_results(
         "",
         f"{len(records)} fits, {failed} of them failed. Tasks are simulated. Written by "
         f"`npf reproduce`; {'; '.join(machines)}; wall time "
-        f"{span(sum(one.wall for one in runs))} in {len(runs)} runs.",
+        f"{span(sum(one.wall for one in runs))} in {len(runs)} run{'s' * (len(runs) > 1)}.",
+        *([_QUICK] if name.endswith("-quick") else []),
         "",
         *(tables.markdown(one) for one in tables.tables(records, rows)),
         tables.markdown(costs),
