@@ -19,6 +19,7 @@ from rich.table import Table
 from pointforms.console import console, explained
 from pointforms.experiments import tables
 from pointforms.experiments.exchange import read_csv, write_csv
+from pointforms.experiments.lines import is_simulated
 from pointforms.experiments.local import LocalEngine
 from pointforms.experiments.manifest import Manifest, read_manifest
 from pointforms.experiments.plan import plan as make_plan
@@ -49,6 +50,7 @@ class Format(StrEnum):
 
 class Study(StrEnum):
     synthetic = "synthetic"
+    pdo = "pdo"
 
 
 STORE = Annotated[Path, typer.Option("--store", help="A SQLite file; made if it is not there.")]
@@ -217,6 +219,9 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="120 clouds a task, 2 folds, at most 30 epochs.")
     ] = False,
+    table: Annotated[
+        Path | None, typer.Option(help="The table of cells that the organoid tasks are made of.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the tables.")] = None,
     store: Annotated[
         Path | None, typer.Option("--store", help="A SQLite file; in the folder if not given.")
@@ -227,18 +232,38 @@ def reproduce(
     address: ADDRESS = None,
     retry: RETRY = False,
 ) -> None:
-    """Run the comparison behind a table of the paper, and write ours beside it."""
+    """Run the comparison behind a table of the paper, and write ours beside it.
+
+    Synthetic tasks are made; organoid tasks are prepared from a table of cells.
+    """
     name = study.value + ("-quick" if quick else "")
     folder = out or Path(name)
     with explained("reproduce"):
-        read = read_manifest(name)
+        if (study is Study.pdo) != (table is not None):
+            raise ValueError("the organoid study, and only that, takes a table of cells: --table")
+        if study is Study.pdo and quick:
+            raise ValueError("--quick is for synthetic tasks")
         folder.mkdir(parents=True, exist_ok=True)
+        if table is not None:
+            _prepare_organoids(table, folder / "tasks")
+        read = read_manifest(name)
         path = store or folder / "results.db"
         found = _carry_out(read, path, _engine(engine, workers, devices, address), retry)
         written = write_results(found, read.rows(), path, folder, name)
     _print_tables(found, read.rows())
     for file in written:
         typer.echo(f"Written: {file.resolve()}")
+
+
+def _prepare_organoids(table: Path, folder: Path) -> None:
+    """Prepare all organoid tasks, and have them found there by name."""
+    from pointforms.pdo.prepare import prepare
+    from pointforms.pdo.table import CellTable
+    from pointforms.pdo.task import VARIABLE
+
+    with track(CellTable(table).rows(), "cells", unit="cells") as advance:
+        prepare(table, folder, advance=advance)
+    os.environ[VARIABLE] = str(folder.resolve())  # which workers see too
 
 
 def memory(
@@ -291,7 +316,7 @@ def write_results(
     lines = [
         f"# {name}",
         "",
-        f"{len(records)} fits, {failed} of them failed. Tasks are simulated. Written by "
+        f"{len(records)} fits, {failed} of them failed. {_origin(rows)} Written by "
         f"`npf reproduce`; {'; '.join(machines)}; wall time "
         f"{span(sum(one.wall for one in runs))} in {len(runs)} run{'s' * (len(runs) > 1)}.",
         *([_QUICK] if name.endswith("-quick") else []),
@@ -304,6 +329,13 @@ def write_results(
     fits = folder / f"{name}-fits.csv"
     write_csv(records, fits)
     return [page, fits]
+
+
+def _origin(rows: Sequence[Row]) -> str:
+    """Where the clouds are from, in a sentence."""
+    if all(row.content is None or is_simulated(row.size) for row in rows):
+        return "Everything here is simulated."
+    return "Clouds are from the table that was given."
 
 
 def register(app: typer.Typer) -> None:

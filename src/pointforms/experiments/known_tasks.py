@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pointforms import tasks
+from pointforms.pdo.task import prepared_folder, read_facts
 from pointforms.tasks.files import SUFFIXES
 
 # Tasks whose data are prepared before anything can be loaded, with their clouds and points (of the
@@ -22,7 +23,9 @@ PREPARED: dict[str, tuple[int, int]] = {
     "pdo-treatment": (1080, 128),
     "pdo-patient": (1080, 128),
 }
-# Of which those have coordinates that are fitted in every fold.
+# What the digest of simulated cells begins with: tables say it.
+SIMULATED = "simulated-"
+# Of the prepared tasks, those have coordinates that are fitted in every fold.
 _BY_FOLD = ("pdo-tumor-selective", "pdo-efp", "pdo-caf")
 _RECORDED: dict[str, tuple[int, int]] = {"japanese-vowels": (640, 29)}
 
@@ -54,17 +57,25 @@ def depends_on_fold(task: str) -> bool:
 
 
 def digest(task: str) -> str | None:
-    """Of a file's content; None for a name."""
-    if task in known_tasks():
-        return None
-    with open(task, "rb") as file:
+    """Of a file's or a prepared task's content; None for a task that is made by its name."""
+    if task in PREPARED:
+        folder = prepared_folder() / task
+        if not (folder / "task.json").is_file():
+            return None  # not prepared yet, which a plan may be made of
+        mark = SIMULATED if read_facts(folder)["simulated"] else ""
+        return mark + _digest(folder / "clouds.npz")
+    return None if task in known_tasks() else _digest(Path(task))
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def full_size(task: str) -> tuple[int, int] | None:
     """Clouds, and points of the largest, of a task as it is; None for files."""
     sizes = _made_sizes(task)
-    return (sizes["clouds"], sizes["points"]) if sizes else (PREPARED | _RECORDED).get(task)
+    return (sizes["clouds"], sizes["points"]) if sizes else _RECORDED.get(task)
 
 
 def check_size(task: str, name: str, value: int) -> None:
@@ -84,7 +95,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _made_sizes(task: str) -> dict[str, int]:
-    """Usual sizes of a task that is made in any size; empty for others."""
+    """Usual sizes of a task that can be had in any size; empty for others."""
+    if task in PREPARED:
+        return dict(zip(("clouds", "points"), PREPARED[task], strict=True))
     if task not in tasks._MAKERS:
         return {}
     arguments = inspect.signature(tasks._MAKERS[task]).parameters

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pointforms.baselines import MODELS
+from pointforms.experiments.known_tasks import SIMULATED
 from pointforms.experiments.rows import Record, Row, Size
 from pointforms.experiments.statistics import (
     Over,
@@ -144,9 +145,15 @@ def _options(row: Row, rows: Sequence[Row]) -> str:
     return ", ".join(told) or "defaults"
 
 
+def is_simulated(size: Size) -> bool:
+    """Whether the cells of an organoid task are simulated."""
+    return (size.content or "").startswith(SIMULATED)
+
+
 def size_title(size: Size) -> str:
     """A task's name, with what differs from its own size and seed."""
-    told = [f"{size.clouds} clouds"] * (size.clouds is not None)
+    told = ["simulated cells"] * is_simulated(size)
+    told += [f"{size.clouds} clouds"] * (size.clouds is not None)
     told += [f"{size.points} points"] * (size.points is not None)
     told += [f"seed {size.task_seed}"] * (size.task_seed != 0)
     name = size.task if size.content is None else Path(size.task).name

@@ -9,7 +9,7 @@ from math import isfinite, nan
 from typing import Any
 
 from pointforms.experiments.costs import CostTable, costs
-from pointforms.experiments.lines import LEVEL, OURS, Line, make_lines, size_title
+from pointforms.experiments.lines import LEVEL, OURS, Line, is_simulated, make_lines, size_title
 from pointforms.experiments.paper import paper_value
 from pointforms.experiments.rows import Record, Row, Size
 from pointforms.experiments.sheets import (
@@ -68,9 +68,9 @@ class ResultTable:
         return [line for line in self.lines if not line.ours]
 
     def paper(self, line: Line) -> tuple[float, float] | None:
-        """The paper's AUROC, where the task has the paper's size."""
+        """The paper's AUROC, where the task has the paper's size, and cells are real."""
         size = self.size
-        whole = size.clouds is None and size.points is None
+        whole = size.clouds is None and size.points is None and not is_simulated(size)
         return paper_value(size.task, line.title) if whole else None
 
     def sheet(self) -> Sheet:

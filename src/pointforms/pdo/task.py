@@ -15,12 +15,12 @@ from pointforms.readers import read_annotated_npz
 from pointforms.tasks.task import Task, grouped_folds
 
 # Where prepared tasks are, unless this variable names another folder.
-_FOLDER, _VARIABLE = "pdo", "POINTFORMS_PDO"
+_FOLDER, VARIABLE = "pdo", "POINTFORMS_PDO"
 
 
 def prepared_folder() -> Path:
     """The folder of prepared tasks: $POINTFORMS_PDO, or `pdo` where one is."""
-    return Path(os.environ.get(_VARIABLE, _FOLDER))
+    return Path(os.environ.get(VARIABLE, _FOLDER))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,7 +117,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
     if not file.is_file():
         raise FileNotFoundError(
             f"no prepared task {folder.name!r} in {os.fspath(folder.parent)!r}: `npf pdo prepare "
-            f"TABLE` writes it; {_VARIABLE} names another folder"
+            f"TABLE` writes it; {VARIABLE} names another folder"
         )
     try:
         told: dict[str, Any] = json.loads(file.read_text("utf-8"))
