@@ -298,7 +298,10 @@ REFUSED = {
     "few clouds": (START + "clouds = 19\n", 4, "clouds = 19", "at least 20"),
     "points": (START + "points = 2.5\n", 4, "points = 2.5", "whole number"),
     "fixed size": (
-        START.replace('["colo', '["japanese-vowels", "colo') + "clouds = 40\n", 4, "japanese-vowels", "fixed size",
+        START.replace('["colo', '["japanese-vowels", "colo') + "clouds = 40\n",
+        4,
+        "japanese-vowels",
+        "fixed size",
     ),
     "size of a file": (
         START.replace("colocated", "cells.csv") + "points = 9\n", 4, "cells.csv", "fixed size",
