@@ -19,11 +19,11 @@ from rich.table import Table
 from pointforms.console import console, explained
 from pointforms.experiments import tables
 from pointforms.experiments.exchange import read_csv, write_csv
-from pointforms.experiments.lines import is_simulated
 from pointforms.experiments.local import LocalEngine
 from pointforms.experiments.manifest import Manifest, read_manifest
 from pointforms.experiments.plan import plan as make_plan
 from pointforms.experiments.plan import plan_table, span
+from pointforms.experiments.results import write_results
 from pointforms.experiments.rows import Record, Row
 from pointforms.experiments.running import Engine, log_path
 from pointforms.experiments.running import run as run_units
@@ -33,7 +33,6 @@ from pointforms.experiments.toml_lines import Fault
 from pointforms.progress import track
 
 _RESULTS = Path("results.db")
-_QUICK = "\nA look at every model in minutes: small tasks, few epochs, two folds. It ranks nothing."
 
 
 class EngineName(StrEnum):
@@ -302,40 +301,6 @@ def import_fits(
         with Store(store) as there:
             new = there.finish(None, records)
     typer.echo(f"{len(records)} fits, {new} of them new\nStore: {store.resolve()}")
-
-
-def write_results(
-    records: Sequence[Record], rows: Sequence[Row], store: Path, folder: Path, name: str
-) -> list[Path]:
-    """Tables as Markdown with an account of the run, and the fits as CSV."""
-    with Store(store, create=False) as there:
-        runs = there.runs()
-    costs = tables.costs(records, [(one.wall, one.workers) for one in runs])
-    failed = sum(record.error is not None for record in records)
-    machines = sorted({one.machine for one in runs})
-    lines = [
-        f"# {name}",
-        "",
-        f"{len(records)} fits, {failed} of them failed. {_origin(rows)} Written by "
-        f"`npf reproduce`; {'; '.join(machines)}; wall time "
-        f"{span(sum(one.wall for one in runs))} in {len(runs)} run{'s' * (len(runs) > 1)}.",
-        *([_QUICK] if name.endswith("-quick") else []),
-        "",
-        *(tables.markdown(one) for one in tables.tables(records, rows)),
-        tables.markdown(costs),
-    ]
-    page = folder / f"{name}.md"
-    page.write_text("\n".join(lines), "utf-8")
-    fits = folder / f"{name}-fits.csv"
-    write_csv(records, fits)
-    return [page, fits]
-
-
-def _origin(rows: Sequence[Row]) -> str:
-    """Where the clouds are from, in a sentence."""
-    if all(row.content is None or is_simulated(row.size) for row in rows):
-        return "Everything here is simulated."
-    return "Clouds are from the table that was given."
 
 
 def register(app: typer.Typer) -> None:
