@@ -207,3 +207,27 @@ def test_commands(tmp_path, monkeypatch, table):
         tasks.load("pdo-efp")
     with pytest.raises(FileNotFoundError, match="npf pdo prepare"):
         tasks.load("pdo-nothing")
+
+
+def test_experiments_see_the_coordinates_of_the_fold(folder, monkeypatch, tmp_path):
+    from pointforms.experiments.fitting import fit_unit, preparation
+    from pointforms.experiments.fitting import prepare as prepare_unit
+    from pointforms.experiments.manifest import read_manifest
+    from pointforms.experiments.tables import markdown, table
+
+    monkeypatch.setenv("POINTFORMS_PDO", str(folder))
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'seeds = 2\n[[sweep]]\ntasks = ["pdo-caf"]\nmodels = ["mlp"]\nclouds = 60\npoints = 9\n'
+        "together = 10\n[sweep.options]\nepochs = 1\n"
+    )
+    units = read_manifest(file).units()
+    assert [len({fold for fold, _ in unit.fits}) for unit in units] == [1] * 5
+    assert len({preparation(unit) for unit in units}) == 5
+    prepared = prepare_unit(units[3])
+    assert prepared.features == 12
+    task = tasks.load("pdo-caf", clouds=60, points=9)
+    np.testing.assert_array_equal(prepared.content.points[:9], task.in_fold(3)[0])
+    records = fit_unit(units[3], prepared)
+    assert [record.error for record in records] == [None, None]
+    assert "### pdo-caf (simulated cells, 60 clouds, 9 points)" in markdown(table(records))

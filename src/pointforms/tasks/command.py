@@ -39,7 +39,7 @@ def find(
     group: str | None = None,
 ) -> Task:
     """A task by name, or from a file: what every command that takes a task accepts."""
-    if name in tasks.names():
+    if name in tasks.names() or name.startswith("pdo-"):
         return tasks.load(name, seed, clouds, points)
     if Path(name).suffix.lower() not in SUFFIXES:
         raise ValueError(
