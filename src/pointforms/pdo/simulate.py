@@ -69,7 +69,9 @@ class Simulator:
         self.markers = (*known.markers, known.optional)
         M = len(self.markers)
         patients = known.values["Patient"]
-        self.patient_offset = {p: rng.normal(0, 0.35, M) for p in patients}
+        self.patient_offset = {p: rng.normal(0, 0.5, M) for p in patients}
+        # patients answer in ways of their own
+        self.patient_line = {p: rng.normal(0, 0.1, (_STATES, M)) for p in patients}
         self.date_offset = {d: rng.normal(0, 0.15, M) for d in known.cells["dates"]}
         self.sensitivity = {p: rng.lognormal(-0.1, 0.5, len(_DRUGS)) for p in patients}
         self.protection = {p: rng.uniform(0.2, 0.9) for p in patients}
@@ -82,8 +84,11 @@ class Simulator:
     def _loadings(self, rng: np.random.Generator) -> None:
         """How markers follow the states: a line, and a bend, for each."""
         M, place = len(self.markers), {m: i for i, m in enumerate(self.markers)}
-        self.line = rng.normal(0, 0.35, (_STATES, M))
+        self.line = rng.normal(0, 0.3, (_STATES, M))
         self.bend = rng.normal(0, 0.25, (_STATES, M))
+        self.line[3] *= 0.2  # damage itself is seen in few markers; it bends the others
+        self.bend[3] *= 0.5
+        self.line[:3], self.bend[:3] = 0.5 * self.line[:3], 0.5 * self.bend[:3]
         self.type_shift = {TUMOUR: rng.normal(0, 0.3, M), FIBROBLAST: rng.normal(0, 0.3, M)}
 
         def only(names: tuple[str, ...]) -> list[int]:
@@ -127,10 +132,10 @@ class Simulator:
         cycling = rng.random(n) < np.clip((0.55 if tumour else 0.3) - 0.35 * arrest, 0.03, 1)
         phase = 2 * np.pi * rng.random(n)
         hurt = rng.gamma(1.5, 0.25 + 0.6 * damage, n)
-        drift = 0.35 * together * tumour * (1 + 0.8 * self.protection[sample.patient] * damage)
+        drift = together * tumour * (0.2 + 1.2 * self.protection[sample.patient] * damage)
         character = rng.normal((0.0 if tumour else -0.5) - drift - 0.2 * damage, 0.6, n)
         support = 0.5 * together * tumour * self.protection[sample.patient]
-        survival = rng.normal(support * (1 + damage) - 0.8 * block, 0.6, n) - 0.25 * hurt
+        survival = rng.normal(support * (0.5 + 2 * damage) - 0.8 * block, 0.6, n) - 0.25 * hurt
         dying = rng.random(n) < 1 / (1 + np.exp(-(1.3 * hurt - 0.8 * survival - 3.2)))
         states = np.column_stack(
             [
@@ -164,7 +169,8 @@ class Simulator:
     def _levels(self, sample: Sample, rng: np.random.Generator) -> np.ndarray:
         """Markers of the cells, before they are given their usual size: (n, M)."""
         states, dying = self._states(sample, rng)
-        levels = states @ self.line + np.tanh(states) ** 2 @ self.bend
+        own = self.patient_line[sample.patient] * (np.abs(self.line).sum(0) > 0)
+        levels = states @ (self.line + own) + np.tanh(states) ** 2 @ self.bend
         phase = np.arctan2(states[:, 1], states[:, 0]) / (2 * np.pi) % 1
         cycling = states[:, 2] > 0
         for place, (peak, width) in self.peaks.items():
@@ -176,7 +182,7 @@ class Simulator:
         levels -= 0.5 * dying[:, None] * (np.abs(self.line).sum(0) > 0)
         levels += self.type_shift[sample.cell_type]
         levels += self.patient_offset[sample.patient] + self.date_offset[sample.date]
-        noisy: np.ndarray = levels + rng.normal(0, 0.45, levels.shape)
+        noisy: np.ndarray = levels + rng.normal(0, 0.6, levels.shape)
         return noisy
 
     def _calibrate(self) -> None:
