@@ -248,7 +248,7 @@ def reproduce(
         read = read_manifest(name)
         path = store or folder / "results.db"
         found = _carry_out(read, path, _engine(engine, workers, devices, address), retry)
-        written = write_results(found, read.rows(), path, folder, name)
+        written = write_results(found, read, path, folder, name)
     _print_tables(found, read.rows())
     for file in written:
         typer.echo(f"Written: {file.resolve()}")

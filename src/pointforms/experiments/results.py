@@ -8,6 +8,7 @@ from pathlib import Path
 from pointforms.experiments import tables
 from pointforms.experiments.exchange import write_csv
 from pointforms.experiments.lines import is_simulated
+from pointforms.experiments.manifest import Manifest
 from pointforms.experiments.plan import span
 from pointforms.experiments.rows import Record, Row
 from pointforms.experiments.store import Store
@@ -16,9 +17,10 @@ _QUICK = "\nA look at every model in minutes: small tasks, few epochs, two folds
 
 
 def write_results(
-    records: Sequence[Record], rows: Sequence[Row], store: Path, folder: Path, name: str
+    records: Sequence[Record], manifest: Manifest, store: Path, folder: Path, name: str
 ) -> list[Path]:
     """Tables as Markdown with an account of the run, and the fits as CSV."""
+    rows = manifest.rows()
     with Store(store, create=False) as there:
         runs = there.runs()
     costs = tables.costs(records, [(one.wall, one.workers) for one in runs])
@@ -27,7 +29,7 @@ def write_results(
     lines = [
         f"# {name}",
         "",
-        f"{len(records)} fits, {failed} of them failed. {_origin(rows)} Written by "
+        f"{len(records)} of {manifest.fits} fits, {failed} of them failed. {_origin(rows)} Written by "
         f"`npf reproduce`; {'; '.join(machines)}; wall time "
         f"{span(sum(one.wall for one in runs))} in {len(runs)} run{'s' * (len(runs) > 1)}.",
         *([_QUICK] if name.endswith("-quick") else []),
