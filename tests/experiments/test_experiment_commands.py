@@ -279,7 +279,7 @@ def test_reproduce_writes_tables_and_fits(folder, monkeypatch):
     assert asked == ["synthetic-quick"]
     made = folder / "made" / "here"
     page = (made / "synthetic-quick.md").read_text()
-    assert page.startswith("# synthetic-quick\n\n4 fits, 0 of them failed.")
+    assert page.startswith("# synthetic-quick\n\n4 of 4 fits, 0 of them failed.")
     assert "NPF (selected)" in page
     with open(made / "synthetic-quick-fits.csv", newline="") as file:
         assert len(list(csv.DictReader(file))) == 4

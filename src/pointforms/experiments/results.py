@@ -29,8 +29,8 @@ def write_results(
     lines = [
         f"# {name}",
         "",
-        f"{len(records)} of {manifest.fits} fits, {failed} of them failed. {_origin(rows)} Written by "
-        f"`npf reproduce`; {'; '.join(machines)}; wall time "
+        f"{len(records)} of {manifest.fits} fits, {failed} of them failed. {_origin(rows)} "
+        f"Written by `npf reproduce`; {'; '.join(machines)}; wall time "
         f"{span(sum(one.wall for one in runs))} in {len(runs)} run{'s' * (len(runs) > 1)}.",
         *([_QUICK] if name.endswith("-quick") else []),
         "",
