@@ -135,7 +135,10 @@ class Store:
             raise
 
     def _open(self, create: bool) -> None:
-        if self._is_empty() and not create:  # looked at before anything is written
+        # looked at before anything is written, in one snapshot: another run may be making it
+        with self._transaction("DEFERRED"):
+            empty = self._is_empty()
+        if empty and not create:
             raise ValueError(f"{os.fspath(self.path)!r} is no store: it is empty")
         self._keep_a_wal()
         self._db.execute("PRAGMA synchronous = NORMAL")
@@ -172,10 +175,13 @@ class Store:
             time.sleep(0.05)
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Everything inside happens, or nothing; no other run writes meanwhile."""
+    def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
+        """Everything inside happens, or nothing; no other run writes meanwhile.
+
+        A "DEFERRED" one is for reading: it sees one moment of the file.
+        """
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute(f"BEGIN {kind}")
             try:
                 yield
                 self._db.execute("COMMIT")
