@@ -15,7 +15,8 @@ def track(
     """Yield a function that advances a progress bar by so many steps, or does nothing.
 
     With a `unit` the bar says how many a minute there are; where standard error is no terminal,
-    a line a minute says so.
+    a line a minute says so. The speed counts from the first call on: steps of that call may have
+    been there before.
     """
     if not show or total == 0:
         yield lambda steps: None
@@ -59,19 +60,21 @@ class _Lines:
 
     def __init__(self, total: int, description: str, unit: str) -> None:
         self.total, self.description, self.unit = total, description, unit
-        self.done, self.started = 0, time.monotonic()
-        self.said, self.before = self.started, 0
+        self.done, self.start = 0, time.monotonic()
+        self.said = self.start
+        self.before: int | None = None
 
     def advance(self, steps: int) -> None:
         self.done += steps
+        if self.before is None:
+            self.before = self.done
         now = time.monotonic()
         if not steps or (now - self.said < 60 and self.done < self.total):
             return
-        # since the last line: what was there at the start says nothing of the speed
-        speed = 60 * (self.done - self.before) / max(now - self.said, 1e-9)
-        self.said, self.before = now, self.done
-        minutes, left = (now - self.started) / 60, (self.total - self.done) / speed
+        self.said, minutes = now, (now - self.start) / 60
         said = f"{self.description}: {self.done} of {self.total} {self.unit} in {minutes:.1f} min"
-        if left > 0:
+        if self.before < self.done < self.total:
+            speed = (self.done - self.before) / max(minutes, 1e-9)
+            left = (self.total - self.done) / speed
             said += f", {speed:.3g} a minute, about {left:.1f} min left"
         print(said, file=sys.stderr, flush=True)

@@ -56,7 +56,7 @@ def run(
     Parameters
     ----------
     retry : whether fits that failed before are tried again
-    advance : is told of fits when they are there
+    advance : is told of fits when they are there, first of those that were there before
     """
     outcome, start = Outcome(), time.monotonic()
     number = store.begin(title, engine.name, engine.workers)
@@ -105,9 +105,16 @@ class _Queue:
         outcome: Outcome,
         advance: Callable[[int], None],
     ) -> None:
-        self.units, self.others = deque(units), deque[Unit]()
+        there = store.keys(failed=not retry)
+        left = [u for u in units if not {(u.row.key, *fit) for fit in u.fits} <= there]
+        self.units, self.others = deque(left), deque[Unit]()
         self.store, self.run, self.retry = store, run, retry
         self.outcome, self.advance = outcome, advance
+        self._found(sum(len(u.fits) for u in units) - sum(len(u.fits) for u in left))
+
+    def _found(self, fits: int) -> None:
+        self.outcome.found += fits
+        self.advance(fits)
 
     def take(self) -> Unit | None:
         while self.units:
@@ -117,8 +124,7 @@ class _Queue:
                 self.others.append(unit)
                 continue
             missing = 0 if isinstance(found, str) else len(found.fits)
-            self.outcome.found += len(unit.fits) - missing
-            self.advance(len(unit.fits) - missing)
+            self._found(len(unit.fits) - missing)
             if missing:
                 return unit
         return None
