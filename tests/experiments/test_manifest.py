@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pointforms import baselines, tasks
-from pointforms.experiments.known_tasks import PREPARED, known_tasks
+from pointforms.experiments.known_tasks import known_tasks
 from pointforms.experiments.manifest import Manifest, read_manifest, shipped
 from pointforms.experiments.model_options import option_names, stackable
 from pointforms.experiments.rows import Row
 from pointforms.experiments.sweep import Sweep
 from pointforms.experiments.toml_lines import line_of, toml_lines
+from pointforms.pdo.prepare import SIZES
 
 
 @pytest.fixture
@@ -229,7 +230,7 @@ def test_quick_is_every_model_that_is_quick():
 
 def test_shipped():
     assert {"synthetic", "synthetic-quick", "synthetic-primary", "pdo-screen"} <= set(shipped())
-    assert set(known_tasks()) == set(tasks.names()) | set(PREPARED)
+    assert set(known_tasks()) == set(tasks.names()) | set(SIZES)
 
 
 # --- refusals -------------------------------------------------------------------------------

@@ -146,10 +146,14 @@ def test_the_audit_finds_planted_leaks(table, folder, tmp_path):
 
 def test_what_cannot_be_matched_is_told(table, tmp_path):
     out = tmp_path / "out"
-    made = prepare(changed(table, tmp_path, lambda t: only(t, Treatment="AH")), out, ["efp"])
+    lacking = changed(table, tmp_path, lambda t: only(t, Treatment="AH"))
+    with pytest.raises(ValueError, match=r"efp: 90 treated conditions lack the control.*/CSF/"):
+        prepare(lacking, out, ["celltype", "efp"])
+    assert not out.exists()
+    made = prepare(lacking, out, ["efp"], Options(drop_unmatched=True))
     assert len(load_from(made["efp"])) == 150  # without the nine of plate CSF
     assert (
-        "90 treated conditions have no match"
+        "90 treated conditions lack the control"
         in json.loads((out / "pdo-efp" / "task.json").read_text())["notes"][0]
     )
     alone = changed(table, tmp_path, lambda t: only(t, Culture="PDO"))

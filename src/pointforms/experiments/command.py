@@ -30,6 +30,7 @@ from pointforms.experiments.running import run as run_units
 from pointforms.experiments.store import Store
 from pointforms.experiments.sweep import read_sweep
 from pointforms.experiments.toml_lines import Fault
+from pointforms.pdo.command import DROP
 from pointforms.progress import track
 
 _RESULTS = Path("results.db")
@@ -221,6 +222,7 @@ def reproduce(
     table: Annotated[
         Path | None, typer.Option(help="The table of cells that the organoid tasks are made of.")
     ] = None,
+    drop_unmatched: DROP = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the tables.")] = None,
     store: Annotated[
         Path | None, typer.Option("--store", help="A SQLite file; in the folder if not given.")
@@ -244,7 +246,7 @@ def reproduce(
             raise ValueError("--quick is for synthetic tasks")
         folder.mkdir(parents=True, exist_ok=True)
         if table is not None:
-            _prepare_organoids(table, folder / "tasks")
+            _prepare_organoids(table, folder / "tasks", drop_unmatched)
         read = read_manifest(name)
         path = store or folder / "results.db"
         found = _carry_out(read, path, _engine(engine, workers, devices, address), retry)
@@ -254,14 +256,15 @@ def reproduce(
         typer.echo(f"Written: {file.resolve()}")
 
 
-def _prepare_organoids(table: Path, folder: Path) -> None:
+def _prepare_organoids(table: Path, folder: Path, drop_unmatched: bool) -> None:
     """Prepare all organoid tasks, and have them found there by name."""
-    from pointforms.pdo.prepare import prepare
+    from pointforms.pdo.prepare import Options, prepare
     from pointforms.pdo.table import CellTable
     from pointforms.pdo.task import VARIABLE
 
     with track(CellTable(table).rows(), "cells", unit="cells") as advance:
-        prepare(table, folder, advance=advance)
+        options = Options(drop_unmatched=drop_unmatched)
+        prepare(table, folder, options=options, advance=advance)
     os.environ[VARIABLE] = str(folder.resolve())  # which workers see too
 
 

@@ -9,30 +9,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pointforms import tasks
+from pointforms.pdo.prepare import BY_FOLD, SIZES
 from pointforms.pdo.task import prepared_folder, read_facts
 from pointforms.tasks.files import SUFFIXES
 
-# Tasks whose data are prepared before anything can be loaded, with their clouds and points (of the
-# largest cloud). Manifests may name them before they are there.
-PREPARED: dict[str, tuple[int, int]] = {
-    "pdo-tumor-selective": (240, 256),
-    "pdo-efp": (240, 256),
-    "pdo-caf": (240, 256),
-    "pdo-celltype": (1080, 128),
-    "pdo-culture": (1080, 128),
-    "pdo-treatment": (1080, 128),
-    "pdo-patient": (1080, 128),
-}
 # What the digest of simulated cells begins with: tables say it.
 SIMULATED = "simulated-"
-# Of the prepared tasks, those have coordinates that are fitted in every fold.
-_BY_FOLD = ("pdo-tumor-selective", "pdo-efp", "pdo-caf")
 _RECORDED: dict[str, tuple[int, int]] = {"japanese-vowels": (640, 29)}
 
 
 def known_tasks() -> list[str]:
     """Built-in tasks, then the prepared ones."""
-    return list(dict.fromkeys([*tasks.names(), *PREPARED]))
+    return list(dict.fromkeys([*tasks.names(), *SIZES]))
 
 
 def find_task(written: str, folder: Path) -> str:
@@ -53,12 +41,12 @@ def find_task(written: str, folder: Path) -> str:
 
 def depends_on_fold(task: str) -> bool:
     """Whether a task's coordinates are fitted in every fold."""
-    return task in _BY_FOLD
+    return task in BY_FOLD
 
 
 def digest(task: str) -> str | None:
     """Of a file's or a prepared task's content; None for a task that is made by its name."""
-    if task in PREPARED:
+    if task in SIZES:
         folder = prepared_folder() / task
         if not (folder / "task.json").is_file():
             return None  # not prepared yet, which a plan may be made of
@@ -96,8 +84,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def _made_sizes(task: str) -> dict[str, int]:
     """Usual sizes of a task that can be had in any size; empty for others."""
-    if task in PREPARED:
-        return dict(zip(("clouds", "points"), PREPARED[task], strict=True))
+    if task in SIZES:
+        return dict(zip(("clouds", "points"), SIZES[task], strict=True))
     if task not in tasks._MAKERS:
         return {}
     arguments = inspect.signature(tasks._MAKERS[task]).parameters

@@ -18,6 +18,9 @@ app = typer.Typer(
 )
 
 OUT = Annotated[Path, typer.Option(help="Folder of the prepared tasks.")]
+DROP = Annotated[
+    bool, typer.Option("--drop-unmatched", help="Leave out conditions without their control.")
+]
 
 
 @app.command()
@@ -71,6 +74,7 @@ def prepare(
     without_caspase: Annotated[
         bool, typer.Option("--without-caspase", help="celltype without cCaspase_3.")
     ] = False,
+    drop_unmatched: DROP = False,
     seed: Annotated[int, typer.Option(min=0, help="Of kept cells, folds and split.")] = 0,
 ) -> None:
     """Make labelled tasks of a table: clouds are conditions, points are cells."""
@@ -81,7 +85,14 @@ def prepare(
     from pointforms.pdo.task import read_facts
 
     with explained("pdo prepare"):
-        options = Options(policy, replicates, with_ppkca, without_caspase, seed)  # type: ignore[arg-type]
+        options = Options(
+            policy,  # type: ignore[arg-type]
+            replicates,
+            with_ppkca,
+            without_caspase,
+            drop_unmatched,
+            seed,
+        )
         names = [name.removeprefix("pdo-") for name in task] if task else TASKS
         with track(CellTable(table).rows(), "cells", unit="cells") as advance:
             made = prepare_tasks(table, out, names, options, advance)

@@ -36,6 +36,13 @@ CLASSES: dict[str, Callable[[Condition], str]] = {
     "patient": lambda c: c.patient,
 }
 TASKS = (*RESPONSES, *CLASSES)
+# What the published table gives: 24 treated conditions of 10 patients; 27 conditions of 10
+# patients and 4 pairs of culture and cell type. Clouds, and cells of the largest.
+SIZES = {f"pdo-{name}": (240, RESPONSE_CELLS) for name in RESPONSES} | {
+    f"pdo-{name}": (1080, MARKER_CELLS) for name in CLASSES
+}
+# Those whose coordinates are fitted in every fold.
+BY_FOLD = tuple(f"pdo-{name}" for name in RESPONSES)
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,8 @@ class Options:
     replicates : whether the replicates of a condition are clouds of their own
     optional : whether the marker that 45 % of the rows lack is kept, and those rows dropped
     without_caspase : celltype without cCaspase_3, a marker of cell types too
+    drop_unmatched : whether treated conditions without their control, or without the culture or
+        cell type that a label compares them with, are left out; otherwise they are an error
     seed : of the cells that are kept, the folds and the split
     """
 
@@ -55,6 +64,7 @@ class Options:
     replicates: bool = False
     optional: bool = False
     without_caspase: bool = False
+    drop_unmatched: bool = False
     seed: int = 0
 
 
@@ -132,11 +142,12 @@ def _response(name: str, found: Gathered, wells: Gathered, options: Options) -> 
         )
     notes = []
     if labels.without_control:
-        told = ", ".join(str(c) for c in labels.without_control[:5])
-        notes.append(
-            f"{len(labels.without_control)} treated conditions have no match and were left out: "
-            f"{told}" + (", …" if len(labels.without_control) > 5 else "")
-        )
+        count = len(labels.without_control)
+        told = ", ".join(str(c) for c in labels.without_control[:5]) + ", …" * (count > 5)
+        what = f"{count} treated conditions lack the control or the partner of their label"
+        if not options.drop_unmatched:
+            raise ValueError(f"{name}: {what}: {told}; `--drop-unmatched` leaves them out")
+        notes.append(f"{what} and were left out: {told}")
     out = set(withheld(name, options.policy))
     kept = [i for i, marker in enumerate(wells.markers) if marker not in out]
     hidden = [wells.markers.index(marker) for marker in withheld(name, options.policy)]
@@ -216,6 +227,8 @@ def _write(folder: Path, task: Prepared, facts: dict[str, Any], options: Options
         **facts,
         **vars(options),
         "clouds": len(task.conditions),
+        "cells": [min(map(len, task.cells)), max(map(len, task.cells))],
+        "classes": classes.tolist(),
         "markers": list(task.markers),
         "withheld": list(withheld(task.name, options.policy)) if response else [],
         "components": COMPONENTS if response else None,

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from pointforms import tasks
 from pointforms.console import console, explained, print_pairs
+from pointforms.pdo.task import prepared_folder, read_facts
 from pointforms.progress import track
 from pointforms.tasks.files import SUFFIXES
 from pointforms.tasks.task import Task
@@ -81,6 +82,17 @@ def list_tasks() -> None:
             str(len(task.feature_names)),
             str(len(task.class_names)),
             task.description,
+        )
+    for folder in sorted(path.parent for path in prepared_folder().glob("pdo-*/task.json")):
+        told = read_facts(folder)
+        few, many = told["cells"]
+        view.add_row(
+            folder.name,
+            str(told["clouds"]),
+            str(many) if few == many else f"{few}-{many}",
+            str(told["components"] or len(told["markers"])),
+            str(len(told["classes"])),
+            escape(told["description"]),
         )
     console.print(view)
 

@@ -67,6 +67,18 @@ def rna_velocity_quick(seed: int, clouds: int = 160, points: int = 15) -> Task:
     return kinetic_regimes("rna-velocity-quick", seed, clouds, 12, min(4, points), points)
 
 
+def regimes(genes: int, rng: np.random.Generator) -> tuple[Kinetics, Kinetics]:
+    """Random rates, and the same with a fifth of the genes perturbed."""
+    base = Kinetics(*(rng.uniform(0.5, 2.0, genes) for _ in range(3)))
+    changed = rng.permutation(genes)[: max(1, round(_CHANGED_SHARE * genes))]
+    rates = []
+    for rate in (base.alpha, base.beta, base.gamma):
+        other = rate.copy()
+        other[changed] += rate[changed] * _CHANGE * rng.choice([-1.0, 1.0], len(changed))
+        rates.append(other)
+    return base, Kinetics(*rates)
+
+
 def kinetic_regimes(
     name: str, seed: int, clouds: int, genes: int, shortest: int, longest: int
 ) -> Task:
@@ -77,14 +89,7 @@ def kinetic_regimes(
     times, and only up to a random length.
     """
     rng = np.random.default_rng([seed, 2])
-    base = Kinetics(*(rng.uniform(0.5, 2.0, genes) for _ in range(3)))
-    changed = rng.permutation(genes)[: max(1, round(_CHANGED_SHARE * genes))]
-    rates = []
-    for rate in (base.alpha, base.beta, base.gamma):
-        other = rate.copy()
-        other[changed] += rate[changed] * _CHANGE * rng.choice([-1.0, 1.0], len(changed))
-        rates.append(other)
-    regimes = (base, Kinetics(*rates))
+    base, other = regimes(genes, rng)
     u_rest, s_rest = base.steady_state()
 
     made = []
@@ -95,7 +100,7 @@ def kinetic_regimes(
             s0 = s_rest * np.exp(_START_SPREAD * rng.normal(size=genes))
         times = np.sort(rng.choice(fine, longest, replace=False))
         times = times[: rng.integers(shortest, longest + 1)]
-        u, s = regimes[i % 2].scattered(_HETEROGENEITY, rng).solve(u0, s0, times)
+        u, s = (base, other)[i % 2].scattered(_HETEROGENEITY, rng).solve(u0, s0, times)
         states = np.concatenate([u, s], -1)
         made.append(rng.permutation(states + _NOISE * rng.normal(size=states.shape)))
     order = np.arange(clouds)
