@@ -77,6 +77,12 @@ def test_selected_line_is_the_one_with_the_least_validation_loss():
     assert {r.row.model for r in found.lines[0].records} == {"npf-tri-1"}
 
 
+def test_one_row_is_nothing_to_choose_from():
+    found = table(fits(Row(TASK, "npf-tri-1"), [0.90, 0.91, 0.92]))
+    assert found.lines[0].name == "NPF (selected)"
+    assert "NPF (selected) is NPF-Tri k=1, the only row there is" in markdown(found)
+
+
 def test_a_baseline_ahead_is_marked_and_said():
     found = table(small())
     forest = line(found, "Random forest")

@@ -109,7 +109,8 @@ def _choice(title: str, fits: Mapping[Row, list[Record]]) -> Line | None:
     if not chosen:
         return None
     count = sum(_counts(found)[0] > 0 for found in fits.values())
-    name = f"{title.removesuffix(' (selected)')} (selected, of {count})"
+    of = f", of {count}" if count > 1 else ""
+    name = f"{title.removesuffix(' (selected)')} (selected{of})"
     ours = is_point_form(chosen[0].row)
     return Line(name, title, ours, tuple(chosen), count, *_counts(pool))
 

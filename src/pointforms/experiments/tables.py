@@ -257,11 +257,14 @@ def _notes(result: ResultTable) -> list[str]:
         notes.append(f"Compared on fewer than {len(first.finished)} pairs: {', '.join(fewer)}.")
     rows = {record.fold: record.row for record in first.records}
     taken = Counter(row.title for row in rows.values()).most_common()
-    notes.append(
-        f"{OURS} is chosen in every fold by validation loss from {first.candidates} rows (folds: "
-        f"{', '.join(f'{title} {count}' for title, count in taken)}). A selected line's time is "
-        "that of the chosen fits, not of all that were tried."
-    )
+    if first.candidates == 1:
+        notes.append(f"{OURS} is {taken[0][0]}, the only row there is to choose from.")
+    else:
+        notes.append(
+            f"{OURS} is chosen in every fold by validation loss from {first.candidates} rows "
+            f"(folds: {', '.join(f'{title} {count}' for title, count in taken)}). A selected "
+            "line's time is that of the chosen fits, not of all that were tried."
+        )
     shown = Counter(line.title for line in result.baselines)
     single = [one.title for one in result.baselines if one.candidates == shown[one.title] == 1]
     if first.candidates > 1 and single:
