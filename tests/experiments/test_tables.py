@@ -13,6 +13,7 @@ from pointforms.experiments.rows import Record, Row
 from pointforms.experiments.tables import (
     costs,
     csv_text,
+    every_row,
     latex,
     markdown,
     rich_table,
@@ -75,6 +76,14 @@ def test_selected_line_is_the_one_with_the_least_validation_loss():
     assert found.lines[0].name == "NPF (selected, of 2)"
     # not the flat row, though that does better on the test folds
     assert {r.row.model for r in found.lines[0].records} == {"npf-tri-1"}
+
+
+def test_every_row_stands_by_itself_where_models_have_several():
+    assert every_row(small()) is None
+    wide = fits(Row(TASK, "npf-tri-1", {"forms": 16}), [0.80, 0.82, 0.84], 0.9)
+    found = every_row([*small(), *wide])
+    assert [row[1] for row in found.rows] == ["NPF-Tri k=1 (forms=16)", "NPF-Tri k=1 (defaults)"]
+    assert [row[2] for row in found.rows] == ["0.820 ± 0.050", "0.910 ± 0.025"]
 
 
 def test_one_row_is_nothing_to_choose_from():

@@ -35,6 +35,7 @@ def write_results(
         *([_QUICK] if name.endswith("-quick") else []),
         "",
         *(tables.markdown(one) for one in tables.tables(records, rows)),
+        *([tables.markdown(each)] if (each := tables.every_row(records, rows)) else []),
         tables.markdown(costs),
     ]
     page = folder / f"{name}.md"

@@ -32,6 +32,7 @@ __all__ = [
     "ResultTable",
     "costs",
     "csv_text",
+    "every_row",
     "latex",
     "markdown",
     "rich_table",
@@ -111,6 +112,30 @@ def table(
         names = ", ".join(one.title for one in found) or "none"
         raise ValueError(f"expected records of one task and size, got those of: {names}")
     return found[0]
+
+
+def every_row(records: Iterable[Record], rows: Iterable[Row] = ()) -> Sheet | None:
+    """Each row of models that have several, one line each; None where nothing was selected."""
+    found = [
+        (result, line)
+        for result in tables(records, rows, every=True)
+        for line in result.lines
+        if line is not result.reference and sum(one.title == line.title for one in result.lines) > 1
+    ]
+    if not found:
+        return None
+    columns: dict[str, Sequence[str]] = {
+        "task": [result.title for result, _ in found],
+        "model": [line.name for _, line in found],
+        "AUROC": [_spread(*line.summary("auroc")) for _, line in found],
+        "log loss": [_spread(*line.summary("log_loss")) for _, line in found],
+        f"difference to {OURS}": [_difference(line) for _, line in found],
+        "folds × seeds": [_coverage(line) for _, line in found],
+    }
+    note = (
+        "Models that were selected above from several rows, row by row; nothing here is selected."
+    )
+    return make_sheet("Row by row", columns, [note], [_data(*one) for one in found], 2)
 
 
 def _result_sheet(result: ResultTable) -> Sheet:
