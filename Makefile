@@ -3,7 +3,7 @@ PYTHON ?= python3
 PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-slow check bench clean
+.PHONY: demo test test-slow check bench docs clean
 
 demo: .venv/installed-demo
 	.venv/bin/npf demo
@@ -22,14 +22,21 @@ check: .venv/installed-dev
 bench: .venv/installed-test
 	.venv/bin/python -m benchmarks
 
+docs: .venv/installed-docs
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
+
 clean:
-	rm -rf .venv demo build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv demo build site *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
 .venv/installed-demo: .venv/bin/python $(INPUTS)
-	$(PIP) --editable ".[plot]"
+	$(PIP) --editable ".[report]"
+	touch $@
+
+.venv/installed-docs: .venv/bin/python $(INPUTS)
+	$(PIP) --editable ".[docs]"
 	touch $@
 
 .venv/installed-test: .venv/bin/python $(INPUTS)

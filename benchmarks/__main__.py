@@ -1,16 +1,17 @@
-"""`python -m benchmarks [accuracy] [speed] [learning] [tasks]`: all, if none is named."""
+"""`python -m benchmarks [accuracy] [speed] [learning] [tasks] [scaling]`: all, if none is named."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import accuracy, learning, speed, tasks
+from benchmarks import accuracy, learning, scaling, speed, tasks
 
 _ALL = {
     "accuracy": accuracy.main,
     "speed": speed.main,
     "learning": learning.main,
     "tasks": tasks.main,
+    "scaling": scaling.main,
 }
 
 

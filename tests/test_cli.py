@@ -33,6 +33,9 @@ def test_demo_prints_and_draws(tmp_path, monkeypatch):
         picture = tmp_path / "out" / name
         assert str(picture) in result.stdout
         assert picture.read_bytes().startswith(b"\x89PNG")
+    page = tmp_path / "out" / "report.html"
+    assert str(page) in result.stdout
+    assert "NPF (selected, of 2)" in page.read_text("utf-8")
 
 
 def test_inspect_lists_clouds(tmp_path, rng):

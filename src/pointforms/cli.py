@@ -14,7 +14,10 @@ import pointforms
 from pointforms.baselines.command import models
 from pointforms.console import console, explained, print_pairs
 from pointforms.experiments.command import register as register_experiments
+from pointforms.explain.command import explain
+from pointforms.figures.command import figures
 from pointforms.pdo.command import app as pdo_app
+from pointforms.report.command import report
 from pointforms.tasks.command import app as tasks_app
 from pointforms.theory.command import theory
 
@@ -26,7 +29,10 @@ app = typer.Typer(
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(pdo_app, name="pdo")
 app.command()(theory)
+app.command()(explain)
+app.command()(figures)
 app.command()(models)
+app.command()(report)
 register_experiments(app)
 
 
@@ -49,13 +55,14 @@ def main(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for pictures and page.")] = Path("demo"),
 ) -> None:
-    """Estimate the Gram field of a noisy torus, then learn to tell circles from lines.
+    """Estimate the Gram field of a noisy torus, learn circles against lines, compare models.
 
-    Prints how well both went and draws them.
+    Prints how well each went, draws it, and ends with a page about the comparison.
     """
     from pointforms.demo import circles, torus
+    from pointforms.experiments.command import run
 
     for title, part in (
         ("The geometry of a cloud: a noisy torus", torus.run),
@@ -66,6 +73,11 @@ def demo(
             found, picture = part(out)
         print_pairs(found)
         typer.echo(f"Picture: {picture.resolve()}\n")
+    console.rule("Comparing models: two folds of circles against lines", align="left")
+    store = out / "results.db"
+    models = ["npf-tri-1", "npf-flat-1", "mlp", "logistic-regression", "random-forest"]
+    run("circles-vs-lines", models, folds=2, store=store)
+    report(store, out=out / "report.html")
 
 
 @app.command()

@@ -42,17 +42,15 @@ def gram_field(
     rank: int | None = None,
     search: Search = "auto",
 ) -> GramField:
-    r"""Estimate the Gram field of one cloud.
+    """Estimate the Gram field of one cloud.
 
     At each point
 
-    .. math:: G(p_i) = \frac{1}{2 \varepsilon \rho_i^2 \tau_i}
-              \sum_j \hat K_{ij} (p_j - c_i)(p_j - c_i)^\top ,
+        G(p_i) = 1 / (2 ε ρ_i² τ_i)  Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ ,
 
-    with the variable-bandwidth diffusion kernel :math:`\hat K` of Berry and Harlim on the
-    neighbour lists, :math:`c_i` the kernel mean, and :math:`\tau_i` the share of the second
-    moment that the cut at the last neighbour keeps. On a sample of a manifold G tends to the
-    projector on the tangent space.
+    with the variable-bandwidth diffusion kernel K̂ of Berry and Harlim on the neighbour lists, c_i
+    the kernel mean, and τ_i the share of the second moment that the cut at the last neighbour
+    keeps. On a sample of a manifold G tends to the projector on the tangent space.
 
     The field is symmetric and positive semidefinite, and satisfies
 

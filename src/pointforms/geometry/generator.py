@@ -33,11 +33,10 @@ def laplacian(
     search: Search = "auto",
     symmetric: bool = False,
 ) -> Tensor:
-    r"""The sparse generator L = (K̂ - I) / (ε ρ_i²) on the neighbour lists.
+    """The sparse generator L = (K̂ - I) / (ε ρ_i²) on the neighbour lists.
 
-    L tends to :math:`\Delta + c_1 \nabla \log q \cdot \nabla` with
-    :math:`c_1 = 2 - 2\alpha + d\beta + 2\beta`, the negative semidefinite Laplacian where
-    :math:`c_1 = 0`, for instance α = 1/2 - d/4 and β = -1/2.
+    L tends to Δ + c ∇log q · ∇ with c = 2 - 2α + dβ + 2β, the negative semidefinite Laplacian
+    where c = 0, for instance α = 1/2 - d/4 and β = -1/2.
     At the default α = 0 that is Δ itself only for d = 2. Eigenfunctions and averages of L f settle
     early; its values at single points are noisy and want hundreds of neighbours, or a wider
     bandwidth. L satisfies

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -12,6 +13,9 @@ from sklearn.utils.multiclass import type_of_target
 from pointforms.learn.base import PointFormEstimator
 from pointforms.learn.learner import CloudClassifier, check_groups
 from pointforms.learn.trainer import Fit, apply
+
+if TYPE_CHECKING:
+    from pointforms.explain.salience import Salience
 
 
 class PointFormClassifier(CloudClassifier, PointFormEstimator):  # type: ignore[misc]
@@ -52,6 +56,24 @@ class PointFormClassifier(CloudClassifier, PointFormEstimator):  # type: ignore[
     model_ : PointFormNetwork
     dimension_, n_features_in_, history_, best_epoch_
     """
+
+    def explain(
+        self,
+        clouds: Any,
+        y: Any,
+        groups: Any = None,
+        feature_names: Sequence[str] | None = None,
+        refits: int = 4,
+        permutations: int = 500,
+        random_state: int | None = 0,
+    ) -> Salience:
+        """Which features, or pairs of features, the classes differ by: a table.
+
+        See :func:`pointforms.explain.salience`.
+        """
+        from pointforms.explain.salience import salience
+
+        return salience(self, clouds, y, groups, feature_names, refits, permutations, random_state)
 
     def _learned(self) -> dict[str, Any]:
         classes = {"values": self.classes_.tolist(), "dtype": self.classes_.dtype.str}

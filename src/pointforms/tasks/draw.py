@@ -6,17 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from pointforms.extras import need
+from pointforms.figures.style import COLOURS, PALE, new_figure, save, styled
 from pointforms.tasks.task import Task
-
-# Okabe and Ito's colours, which the colour-blind can tell apart; grey for their yellow.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-
 
 # Clouds of less than this share of the extent of all are drawn on axes of their own.
 _SMALL = 0.2
 
 
+@styled
 def contact_sheet(task: Task, path: Path, each: int = 6) -> None:
     """Draw `each` clouds of every class, one class a row, all on the same axes.
 
@@ -24,9 +21,6 @@ def contact_sheet(task: Task, path: Path, each: int = 6) -> None:
     most about their own means; the others of them stand behind each in grey. Where clouds are
     much smaller than the space between them, each column has axes of its own.
     """
-    need("matplotlib", "plot")
-    from matplotlib.figure import Figure
-
     classes = np.unique(task.labels)
     chosen = [np.flatnonzero(task.labels == label)[:each] for label in classes]
     shown = [i for row in chosen for i in row]
@@ -43,7 +37,7 @@ def contact_sheet(task: Task, path: Path, each: int = 6) -> None:
         for column in range(columns)
     ]
     cell = 1.7 if len(classes) <= 4 else 1.15
-    figure = Figure(figsize=(cell * columns + 1.2, cell * len(classes) + 0.9), layout="constrained")
+    figure = new_figure(cell * len(classes) + 0.9, cell * columns + 1.2)
     grid = figure.subplots(len(classes), columns, squeeze=False)
     for row, (label, members) in enumerate(zip(classes, chosen, strict=True)):
         colour = COLOURS[row % len(COLOURS)]
@@ -54,7 +48,7 @@ def contact_sheet(task: Task, path: Path, each: int = 6) -> None:
                 axes.set_axis_off()
                 continue
             if task.clouds[0].shape[1] > 2:
-                axes.scatter(*everything.T, s=1, color="#DDDDDD", linewidths=0, rasterized=True)
+                axes.scatter(*everything.T, s=1, color=PALE, linewidths=0, rasterized=True)
             axes.scatter(*views[members[column]].T, s=5, color=colour, linewidths=0)
         grid[row][0].set_ylabel(
             task.class_names[label], rotation=0, ha="right", va="center", fontsize=9
@@ -62,8 +56,7 @@ def contact_sheet(task: Task, path: Path, each: int = 6) -> None:
     figure.suptitle(f"{task.name}: {len(task)} clouds of {task.size_range()} points", fontsize=11)
     scale = "; each column on axes of its own" if apart else ""
     figure.supxlabel(f"{axes_names[0]} → , {axes_names[1]} ↑{scale}", fontsize=8)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+    save(figure, path)
 
 
 def _extent(points: np.ndarray) -> float:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from pointforms.extras import need
+from pointforms.figures.style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    new_figure,
+    open_frame,
+    save,
+    styled,
+)
 from pointforms.theory.consistency import ConsistencyRow, Error
 from pointforms.theory.density import DensityRow, circles, omega, weighted_omega
 
@@ -17,30 +26,35 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which all readers can tell apart; line styles and marks say it again.
-_BLUE, _ORANGE, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-
 
 def density_figure(rows: Sequence[DensityRow], path: Path) -> list[Path]:
-    """Sampled circles as κ rises; below, the two forms, and errors with and without correction."""
-    need("matplotlib", "plot")
-    from matplotlib.figure import Figure
+    """The picture of :func:`draw_density`, as PNG and as PDF beside it."""
+    return _save(draw_density(rows), path)
 
+
+def consistency_figure(rows: Sequence[ConsistencyRow], path: Path) -> list[Path]:
+    """The picture of :func:`draw_consistency`, as PNG and as PDF beside it."""
+    return _save(draw_consistency(rows), path)
+
+
+@styled
+def draw_density(rows: Sequence[DensityRow]) -> Figure:
+    """Sampled circles as κ rises; below, the two forms, and errors with and without correction."""
     kappas = sorted({row.kappa for row in rows})
     noises = sorted({row.noise for row in rows})
-    figure = Figure(figsize=(13, 6.6), layout="constrained")
+    figure = new_figure(4.1)
     parts: Any = figure.subfigures(2, 1, height_ratios=[1, 1.25])
     top, bottom = parts
     for axes, kappa in zip(top.subplots(1, len(kappas), squeeze=False)[0], kappas, strict=True):
         _draw_circle(axes, kappa)
-    top.suptitle("Points of von Mises densities (bands) on the circle", fontsize=12)
+    top.suptitle("Points of von Mises densities (bands) on the circle")
     forms, errors = bottom.subfigures(1, 2, width_ratios=[1, 1.35])
-    forms.suptitle("The two 1-forms", fontsize=12)
-    errors.suptitle("Error of their inner product, ∫⟨ω, x²ω⟩ = π", fontsize=12)
+    forms.suptitle("The two 1-forms")
+    errors.suptitle("Error of their inner product ∫⟨ω, x²ω⟩ = π: mean, 95 % interval")
     for axes, form, title in zip(
         forms.subplots(1, 2),
         (omega, weighted_omega),
-        ("ω = -y dx + x dy", "x² ω"),
+        ("ω = −y dx + x dy", "x² ω"),
         strict=True,
     ):
         _draw_form(axes, form(_grid()).numpy(), title)
@@ -48,21 +62,19 @@ def density_figure(rows: Sequence[DensityRow], path: Path) -> list[Path]:
     for axes, noise in zip(panels, noises, strict=True):
         _draw_density_errors(axes, [row for row in rows if row.noise == noise and row.main])
         view = next(row.neighbors for row in rows if row.noise == noise and row.main)
-        title = "no noise" if noise == 0 else f"noise {noise:g} on the points"
-        axes.set_title(f"{title}, {view} neighbours", fontsize=11)
-    panels[0].set_ylabel("mean error, 95 % interval")
+        title = "no noise" if noise == 0 else f"noise {noise:g}"
+        axes.set_title(f"{title}\n{view} neighbours")
+    panels[0].set_ylabel("error")
     handles, labels = panels[0].get_legend_handles_labels()
-    errors.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
-    return _save(figure, path)
+    errors.legend(handles, labels, loc="outside lower center", ncols=2)
+    return figure
 
 
-def consistency_figure(rows: Sequence[ConsistencyRow], path: Path) -> list[Path]:
+@styled
+def draw_consistency(rows: Sequence[ConsistencyRow]) -> Figure:
     """Log-log errors against n: local above, global below, a column for each manifold."""
-    need("matplotlib", "plot")
-    from matplotlib.figure import Figure
-
     names = list(dict.fromkeys(row.manifold for row in rows))
-    figure = Figure(figsize=(4.2 * len(names), 7.6), layout="constrained")
+    figure = new_figure(5.2)
     grid = figure.subplots(2, len(names), sharex=True, sharey="row", squeeze=False)
     shown: tuple[tuple[Error, ...], ...] = (("local",), ("global", "global, volume"))
     for line, errors in zip(grid, shown, strict=True):
@@ -72,10 +84,10 @@ def consistency_figure(rows: Sequence[ConsistencyRow], path: Path) -> list[Path]
         line[0].set_ylabel(f"{errors[0]} error (mean, 95 % interval)")
     for axes, name in zip(grid[0], names, strict=True):
         row = next(row for row in rows if row.manifold == name)
-        axes.set_title(f"{name},  $\\varepsilon_n \\propto n^{{-{row.theta:.3f}}}$", fontsize=12)
+        axes.set_title(f"{name},  $\\varepsilon_n \\propto n^{{-{row.theta:.3f}}}$")
     for axes in grid[1]:
         axes.set_xlabel("points n")
-    return _save(figure, path)
+    return figure
 
 
 def _draw_circle(axes: Axes, kappa: float) -> None:
@@ -87,14 +99,14 @@ def _draw_circle(axes: Axes, kappa: float) -> None:
     axes.fill(
         np.r_[outer[0], edge * unit[0, ::-1]],
         np.r_[outer[1], edge * unit[1, ::-1]],
-        color=_ORANGE,
+        color=ORANGE,
         alpha=0.35,
         linewidth=0,
     )
     (sample,) = circles(kappa, 0.0, [0], points=250)
     x, y = sample.points.T.numpy()
-    axes.scatter(x, y, s=7, color=_BLUE, alpha=0.7, linewidths=0)
-    axes.set_title(f"κ = {kappa:g}", fontsize=11)
+    axes.scatter(x, y, s=2.5, color=BLUE, alpha=0.7, linewidths=0)
+    axes.set_title(f"κ = {kappa:g}")
     axes.set(xlim=(-1.35, 1.75), ylim=(-1.4, 1.4), aspect="equal")
     axes.set_axis_off()
 
@@ -109,21 +121,21 @@ def _grid() -> torch.Tensor:
 def _draw_form(axes: Axes, coefficients: np.ndarray, title: str) -> None:
     x, y = _grid().T.numpy()
     t = np.linspace(0, 2 * np.pi, 200)
-    axes.plot(np.cos(t), np.sin(t), color=_BLUE, linewidth=2.5, alpha=0.6)
+    axes.plot(np.cos(t), np.sin(t), color=BLUE, linewidth=1.5, alpha=0.6)
     longest = np.linalg.norm(coefficients, axis=1).max()
     arrows = coefficients / longest
     axes.quiver(x, y, *arrows.T, color="0.15", scale=8, width=0.008, pivot="mid")
-    axes.set_title(title, fontsize=11)
+    axes.set_title(title)
     axes.set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), aspect="equal")
     axes.set_axis_off()
 
 
 def _draw_density_errors(axes: Axes, rows: Sequence[DensityRow]) -> None:
     lines = (
-        ("uncorrected", "variable", "raw", _ORANGE, "s", "-"),
-        ("corrected", "fixed", "raw", _PURPLE, "^", "--"),
-        ("corrected", "variable", "raw", _BLUE, "o", "-"),
-        ("corrected", "variable", "projector", _GREEN, "D", ":"),
+        ("uncorrected", "variable", "raw", ORANGE, "s", "-"),
+        ("corrected", "fixed", "raw", PURPLE, "^", "--"),
+        ("corrected", "variable", "raw", BLUE, "o", "-"),
+        ("corrected", "variable", "projector", GREEN, "D", ":"),
     )
     for correction, bandwidth, spectrum, colour, mark, style in lines:
         found = [
@@ -139,23 +151,23 @@ def _draw_density_errors(axes: Axes, rows: Sequence[DensityRow]) -> None:
             color=colour,
             marker=mark,
             linestyle=style,
-            markersize=5,
-            capsize=3,
+            markersize=3.5,
+            capsize=2,
             label=correction if correction == "uncorrected" else f"corrected, {detail}",
         )
     kappas = sorted({row.kappa for row in rows})
     axes.set(xlabel="concentration κ")
     axes.set_xticks(kappas, [f"{kappa:g}" for kappa in kappas])
     axes.set_ylim(bottom=0)
-    axes.spines[["top", "right"]].set_visible(False)
+    open_frame(axes)
 
 
 def _draw_rates(axes: Axes, rows: Sequence[ConsistencyRow]) -> None:
-    colours, marks = {1: _BLUE, 2: _ORANGE}, {1: "o", 2: "s"}
+    colours, marks = {1: BLUE, 2: ORANGE}, {1: "o", 2: "s"}
     for row in rows:
         volume = row.error == "global, volume"
-        kind = f"{', volume' if volume else ''}{'' if row.relative else ' (absolute)'}"
-        label = f"k = {row.degree}{kind}: slope {_minus(row.slope)}"
+        kind = f"{', volume' if volume else ''}{'' if row.relative else ', absolute'}"
+        label = f"k = {row.degree}{kind}: {_minus(row.slope)}"
         axes.errorbar(
             row.sizes,
             row.means,
@@ -164,8 +176,8 @@ def _draw_rates(axes: Axes, rows: Sequence[ConsistencyRow]) -> None:
             marker=marks[row.degree],
             markerfacecolor="white" if volume else colours[row.degree],
             linestyle="--" if volume else "-",
-            markersize=5.5,
-            capsize=3,
+            markersize=3.5,
+            capsize=2,
             label=label,
         )
     # the bound's slope, from above the highest point: only its direction means something
@@ -175,23 +187,23 @@ def _draw_rates(axes: Axes, rows: Sequence[ConsistencyRow]) -> None:
         sizes,
         start * (sizes / sizes[0]) ** rows[0].predicted,
         color="0.45",
-        linewidth=1.5,
+        linewidth=1.2,
         linestyle=":",
-        label=f"bound of the theory: slope {_minus(rows[0].predicted)}",
+        label=f"bound: {_minus(rows[0].predicted)}",
     )
     axes.set(xscale="log", yscale="log")
     axes.set_xticks(rows[0].sizes, [str(n) for n in rows[0].sizes], minor=False)
     axes.minorticks_off()
     axes.grid(axis="y", color="0.9", linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.legend(frameon=False, fontsize=9, loc="lower left")
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower left", title="slopes", alignment="left", fontsize=7, title_fontsize=7)
+    open_frame(axes)
 
 
 def _plain_ticks(axes: Axes, values: Sequence[float]) -> None:
     """Numbers 1, 2, 5 · 10^m on the error axis, with room below for the legend."""
     highest = 1.3 * max(values)
-    low = min(values) * (min(values) / highest) ** 0.55
+    low = min(values) * (min(values) / highest) ** 0.85
     ticks = [m * 10.0**p for p in range(-9, 2) for m in (1, 2, 5)]
     ticks = [tick for tick in ticks if low <= tick <= highest]
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -204,7 +216,4 @@ def _minus(slope: float) -> str:
 
 def _save(figure: Figure, path: Path) -> list[Path]:
     """As PNG and as PDF beside it."""
-    found = [path.with_suffix(suffix) for suffix in (".png", ".pdf")]
-    for file in found:
-        figure.savefig(file, dpi=150)
-    return found
+    return save(figure, path.with_suffix(".png"), path.with_suffix(".pdf"))

@@ -1,0 +1,116 @@
+"""`npf explain`: what a saved model rests on."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from pointforms.console import console, explained
+from pointforms.explain.salience import Salience
+from pointforms.tasks.command import CLOUD, CLOUDS, GROUP, LABEL, POINTS, SEED, find
+from pointforms.tasks.task import Task
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `save` wrote.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A task's name, or a file of yours.")],
+    refits: Annotated[
+        int, typer.Option(min=0, help="Clones that are read on unseen clouds; 0 is none, no p.")
+    ] = 4,
+    permutations: Annotated[int, typer.Option(min=1, help="Of the labels.")] = 500,
+    most: Annotated[int, typer.Option(min=1, help="Show at most so many basis forms.")] = 20,
+    out: Annotated[Path | None, typer.Option(help="A picture: .png, .svg or .pdf.")] = None,
+    table: Annotated[Path | None, typer.Option("--csv", help="All rows, as CSV.")] = None,
+    seed: SEED = 0,
+    clouds: CLOUDS = None,
+    points: POINTS = None,
+    cloud: CLOUD = "cloud",
+    label: LABEL = "label",
+    group: GROUP = None,
+) -> None:
+    """Print which features, or pairs of features, a classifier's forms rest on.
+
+    share: part of the forms' energy; difference: part of the variation between clouds that lies
+    between the classes, in refits of the model on clouds they have not seen; p: how often chance
+    makes any difference as large; decision: part of the logit that goes through it; agreement:
+    part of the refits that have it among their first tenth.
+    """
+    from pointforms.learn.estimators import PointFormClassifier
+    from pointforms.learn.persistence import load
+
+    with explained("explain"):
+        if out is not None:
+            from pointforms.figures.style import picture_path
+
+            picture_path(out)
+        classifier = load(model)
+        if not isinstance(classifier, PointFormClassifier):
+            raise TypeError(f"{str(model)!r} holds a {type(classifier).__name__}, no classifier")
+        classifier.set_params(progress=True)
+        task = find(data, seed, clouds, points, cloud, label, group)
+        if task.by_fold:
+            raise ValueError(
+                f"the coordinates of {task.name} are fitted in every fold, so no one model is for "
+                "all clouds: explain in Python, with task.in_fold(0)"
+            )
+        found = classifier.explain(
+            task.clouds,
+            _labels(classifier, task),
+            task.groups,
+            task.feature_names,
+            refits,
+            permutations,
+            seed,
+        )
+        if found.columns:
+            found = replace(found, columns=tuple(task.class_names))
+        console.print(_view(found, most))
+        if len(found) > most:
+            console.print(f"… and {len(found) - most} more (--most)")
+        console.print(found.summary(), highlight=False, markup=False)
+        if table is not None:
+            _write(found, table)
+            typer.echo(f"Table: {table.resolve()}")
+        if out is not None:
+            from pointforms.explain.draw import draw_salience
+
+            typer.echo(f"Picture: {draw_salience(found, out, most).resolve()}")
+
+
+def _labels(classifier: Any, task: Task) -> np.ndarray:
+    """The task's labels as the classifier knows them: numbers, or names of classes."""
+    known = {str(value): value for value in classifier.classes_.tolist()}
+    if set(known) == set(task.class_names):
+        return np.array([known[task.class_names[label]] for label in task.labels])
+    return task.labels
+
+
+def _view(found: Salience, most: int) -> Table:
+    view = Table(title="Salience of basis forms", title_justify="left")
+    view.add_column("form")
+    headings = ["degree", "share", "difference", "p", "decision", "rank", "agreement"]
+    for heading in [*headings, *(f"difference: {column}" for column in found.columns)]:
+        view.add_column(escape(heading), justify="right")
+    for row in found.rows()[:most]:
+        cells = [str(row["degree"]), f"{row['share']:.3f}", f"{row['difference']:.3f}"]
+        cells += [f"{row['p']:.3f}" + (" *" if row["p"] <= 0.05 else "  ")]
+        cells += [f"{row['decision']:+.3f}", f"{row['rank']:.1f}", f"{row['agreement']:.2f}"]
+        cells += [f"{row[f'difference: {column}']:.3f}" for column in found.columns]
+        view.add_row(escape(row["form"]), *cells)
+    return view
+
+
+def _write(found: Salience, path: Path) -> None:
+    rows = found.rows()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)

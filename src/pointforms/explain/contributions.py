@@ -1,0 +1,53 @@
+"""What each basis form dx^I adds to the comparison matrix of a cloud.
+
+    C = Σ_I C^(I),   C^(I)_ab = ½ Σ_p μ(p) [F_aI (ΛᵏG F_b)_I + F_bI (ΛᵏG F_a)_I]
+
+C^(I) does not depend on the units of the coordinates: what they do to F_I they undo in (ΛᵏG F)_I.
+It is the Shapley value of dx^I in C: what setting the coefficients F_I to zero takes away, averaged
+over all orders of doing so; terms that two basis forms make together are shared equally.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from pointforms.explain.evaluation import Points, coefficients_and_duals, pulled_forms
+from pointforms.forms.layer import PointForms
+from pointforms.forms.network import PointFormNetwork
+
+
+def parts(
+    network: PointFormNetwork, layer: PointForms, points: Points, basis: slice = slice(None)
+) -> Tensor:
+    """C^(I) of every cloud for all basis forms, or a range of them: (N, C(D, k), l, l)."""
+    total: Tensor | None = None
+    for rows in points.blocks(layer.forms, layer.degree):
+        F, dual = coefficients_and_duals(network, layer, points, rows)
+        F = F[..., basis].permute(2, 1, 0)  # (C, l, rows)
+        dual = (dual * points.weights[rows, None, None])[..., basis].permute(2, 0, 1)
+        if total is None:
+            total = F.new_zeros(len(points.sizes), F.shape[0], layer.forms, layer.forms)
+        for cloud, inside in points.pieces(rows):
+            total[cloud] += F[..., inside] @ dual[:, inside]
+    assert total is not None
+    return 0.5 * (total + total.mT)
+
+
+def comparison_matrices(network: PointFormNetwork, points: Points) -> list[Tensor]:
+    """C of every cloud, (N, l, l) for each degree."""
+    found = []
+    for layer in network.point_forms():
+        total = points.points.new_zeros(len(points.sizes), layer.forms, layer.forms)
+        for rows in points.blocks(layer.forms, layer.degree):
+            each = point_matrices(network, layer, points, rows)
+            total.index_add_(0, points.cloud[rows], each)
+        found.append(total)
+    return found
+
+
+def point_matrices(
+    network: PointFormNetwork, layer: PointForms, points: Points, rows: slice
+) -> Tensor:
+    """What each point adds, C_p = μ(p) ⟨ω_a, ω_b⟩(p): (rows, l, l)."""
+    F = pulled_forms(network, layer, points, rows)
+    return (F @ F.mT) * points.weights[rows, None, None]

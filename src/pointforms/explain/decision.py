@@ -1,0 +1,56 @@
+"""What a model's head makes of comparison matrices: outputs, and how they change along a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pointforms.forms.network import PointFormNetwork
+
+# Nodes of the Gauss-Legendre rule on a path between comparison matrices.
+_NODES = 24
+
+
+def outputs_of(network: PointFormNetwork, matrices: Sequence[Tensor]) -> Tensor:
+    """The head's outputs for comparison matrices, (..., l, l) for each degree: (..., outputs)."""
+    features = torch.cat(
+        [network.readout(C / e) for C, e in zip(matrices, network.energy, strict=True)], -1
+    )
+    found: Tensor = network.head(network.norm(features))
+    return found
+
+
+def contrasts(outputs: Tensor) -> Tensor:
+    """Each class against the mean of the others: (..., C) -> (..., C); log-odds for two classes."""
+    classes = outputs.shape[-1]
+    return (outputs - outputs.mean(-1, keepdim=True)) * (classes / (classes - 1))
+
+
+def path_gradients(
+    network: PointFormNetwork,
+    start: Sequence[Tensor],
+    end: Sequence[Tensor],
+    classifier: bool,
+) -> list[Tensor]:
+    """∫₀¹ ∂f/∂C at start + t (end - start), for every output f: (..., outputs, l, l) a degree.
+
+    Complete: Σ_degrees ⟨that, end - start⟩ = f(end) - f(start), up to the quadrature's error.
+    For a classifier the outputs are contrasted, each class against the mean of the others.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    total: list[Tensor] = []
+    for t, w in zip((nodes + 1) / 2, weights / 2, strict=True):
+        C = [(a + t * (b - a)).requires_grad_() for a, b in zip(start, end, strict=True)]
+        with torch.enable_grad():
+            out = outputs_of(network, C)
+            out = contrasts(out) if classifier else out
+            rows = [
+                torch.autograd.grad(out[..., c].sum(), C, retain_graph=True)
+                for c in range(out.shape[-1])
+            ]
+        step = [w * torch.stack(one, -3) for one in zip(*rows, strict=True)]
+        total = step if not total else [a + b for a, b in zip(total, step, strict=True)]
+    return [0.5 * (g + g.mT) for g in total]

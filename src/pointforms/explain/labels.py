@@ -1,0 +1,100 @@
+"""Labels or targets, as explanations use them: as columns, as contrasts, in two halves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+from pointforms.learn.learner import encoded_labels
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What is known of N clouds.
+
+    Attributes
+    ----------
+    given : (N,) or (N, targets)
+        As the estimator takes them.
+    values : (N, c)
+        One column a class, 1 in it and 0 outside; or the targets.
+    classifier : bool
+    columns : names of the contrasts, where there are several
+        Classes against the rest, if there are more than two; targets, if there are more than one.
+    """
+
+    given: np.ndarray
+    values: np.ndarray
+    classifier: bool
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, estimator: Any, y: Any, clouds: int) -> Labels:
+        """Labels of clouds for a fitted classifier or regressor, or an error that says why not."""
+        if isinstance(estimator, ClassifierMixin):
+            given = np.asarray(y)
+            classes, codes = encoded_labels(given, clouds)
+            known = estimator.classes_.tolist()
+            if classes.tolist() != known:
+                raise ValueError(
+                    f"y has the classes {classes.tolist()}, the classifier knows {known}: "
+                    "explanations compare all of them"
+                )
+            names = tuple(str(c) for c in known) if len(known) > 2 else ()
+            return cls(given, np.eye(len(known))[codes], True, names)
+        given = np.asarray(y, dtype=np.float64)
+        values = given.reshape(len(given), -1)
+        if len(values) != clouds or values.shape[1] != len(estimator.target_mean_):
+            raise ValueError(
+                f"y has shape {given.shape} for {clouds} clouds and "
+                f"{len(estimator.target_mean_)} targets"
+            )
+        if not np.isfinite(values).all() or (np.ptp(values, axis=0) == 0).any():
+            raise ValueError("y has non-finite values, or a target that is the same for all clouds")
+        targets = values.shape[1]
+        names = tuple(f"target {t}" for t in range(targets)) if targets > 1 else ()
+        return cls(given, values, False, names)
+
+    def contrasts(self) -> list[tuple[int, np.ndarray]]:
+        """An output of the model, and which clouds (N,) it should be higher for than for others.
+
+        Each class; of two classes the second; for a target the clouds above its mean.
+        """
+        if self.classifier and self.values.shape[1] == 2:
+            return [(1, self.values[:, 1] > 0)]
+        above = self.values > self.values.mean(0)
+        return [(c, above[:, c]) for c in range(self.values.shape[1])]
+
+    def halves(self, groups: np.ndarray | None, seed: int) -> np.ndarray:
+        """0 or 1 for each cloud: groups kept together, every class in both."""
+        N = len(self.values)
+        members = np.arange(N) if groups is None else np.unique(groups, return_inverse=True)[1]
+        count = len(np.unique(members))
+        if count < 2:
+            raise ValueError("all clouds are of one group: refits need two, or refits=0")
+        found = np.zeros(N, dtype=np.int64)
+        if self.classifier:
+            codes = self.values.argmax(1)
+            for c in range(self.values.shape[1]):
+                have = len(np.unique(members[codes == c]))
+                if have < 2:
+                    raise ValueError(
+                        f"class {np.unique(self.given)[c]!r} has clouds of {have} group: refits on "
+                        "halves need at least 2, or refits=0"
+                    )
+            folds = StratifiedGroupKFold(2, shuffle=True, random_state=seed)
+            found[next(folds.split(codes, codes, members))[1]] = 1
+            for h in (0, 1):
+                if len(np.unique(codes[found == h])) < self.values.shape[1]:
+                    raise ValueError(
+                        "the groups cannot be halved so that every class is in both halves: give "
+                        "more groups, or refits=0"
+                    )
+            return found
+        folds = GroupKFold(2, shuffle=True, random_state=seed)
+        found[next(folds.split(members, members, members))[1]] = 1
+        return found

@@ -1,0 +1,1 @@
+"""Learned forms: coefficient networks, the comparison matrix, readouts, and the layer."""

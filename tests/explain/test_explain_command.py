@@ -1,0 +1,73 @@
+"""`npf explain`."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pointforms as pf
+from pointforms.cli import app
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A file of clouds whose feature "[b]" tells the classes, and a model of it."""
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("explain")
+    clouds, names = [], np.array(["high", "low"])[np.arange(40) % 2]
+    with (folder / "cells.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["sample", "response", "patient", "a", "[b]", "c"])
+        for i, name in enumerate(names):
+            cloud = rng.normal(size=(16, 3)) * [1, 3 if name == "high" else 1, 1]
+            clouds.append(cloud)
+            writer.writerows([[f"s{i}", name, f"p{i}", *point] for point in cloud])
+    model = pf.PointFormClassifier(
+        degree=(1, 2), forms=3, hidden=(8,), epochs=4, neighbors=8, dimension=2, random_state=0
+    )
+    model.fit(clouds, names).save(folder / "model")
+    return folder
+
+
+def options(saved) -> list[str]:
+    columns = ["--cloud", "sample", "--label", "response", "--group", "patient"]
+    return [str(saved / "model"), str(saved / "cells.csv"), *columns]
+
+
+def test_it_prints_and_writes_what_is_found(saved) -> None:
+    picture, table = saved / "bars.png", saved / "out" / "rows.csv"
+    given = ["--refits", "1", "--permutations", "99", "--out", str(picture), "--csv", str(table)]
+    result = runner.invoke(app, ["explain", *options(saved), *given, "--most", "4"])
+    assert result.exit_code == 0, result.output
+    assert "[b]" in result.output
+    assert "… and 2 more" in result.output
+    with table.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert "[b]" in {row["form"] for row in rows if float(row["p"]) <= 0.05}
+    assert {row["degree"] for row in rows} == {"1", "2"}
+    assert len(rows) == 6
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_refits_it_says_so(saved) -> None:
+    result = runner.invoke(app, ["explain", *options(saved), "--refits", "0"])
+    assert result.exit_code == 0, result.output
+    assert "in-sample" in result.output
+
+
+def test_errors_are_one_line(saved, tmp_path) -> None:
+    result = runner.invoke(app, ["explain", str(tmp_path / "none"), "circles-vs-lines"])
+    assert result.exit_code == 2
+    assert "no saved estimator" in result.output
+    result = runner.invoke(app, ["explain", str(saved / "model"), "circles-vs-lines"])
+    assert result.exit_code == 2
+    assert "npf explain: " in result.output
+    result = runner.invoke(app, ["explain", *options(saved), "--out", "bars.txt"])
+    assert result.exit_code == 2
+    assert "pictures end in" in result.output
