@@ -135,6 +135,27 @@ def test_formats_read_the_same(small, tmp_path):
     assert CellTable(tmp_path / "a.feather").rows() == 900
 
 
+@pytest.mark.parametrize("name", ["long.parquet", "long.feather"])
+def test_a_long_table_is_not_kept_in_memory(name, small, tmp_path, monkeypatch):
+    monkeypatch.setattr("pointforms.pdo.table._ROWS", 4096)
+    table = parquet.read_table(small).slice(0, 4096)
+    if name.endswith("parquet"):
+        with parquet.ParquetWriter(tmp_path / name, table.schema) as writer:
+            for _ in range(30):
+                writer.write_table(table)
+    else:
+        with pa.ipc.new_file(tmp_path / name, table.schema) as writer:
+            for _ in range(30):
+                writer.write_table(table)
+    del table
+    before, most, rows = pa.total_allocated_bytes(), 0, 0
+    for part in CellTable(tmp_path / name).parts():
+        rows += len(part)
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert rows == 30 * 4096
+    assert most < 0.4 * (tmp_path / name).stat().st_size
+
+
 def test_replicates_are_pooled_or_kept(small):
     table = CellTable(small)
     pooled = gather(table.parts(), table.markers, 5)

@@ -59,7 +59,7 @@ class CellTable:
             )
         if not self.path.is_file():
             raise FileNotFoundError(f"no table {os.fspath(path)!r}")
-        self._data = self._open(kind)
+        self._kind, self._data = kind, self._open(kind)
         self.columns: list[str] = list(self._data.schema.names)
         self.extra = check_columns(self._data.schema, self.markers, os.fspath(path))
 
@@ -90,13 +90,9 @@ class CellTable:
         """The rows in order, a part at a time."""
         import pyarrow as pa
 
-        wanted = [*schema().metadata, *self.markers]
-        scanner = self._data.scanner(
-            columns=wanted, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
-        )
         first = 0
         try:
-            for batch in scanner.to_batches():
+            for batch in self._batches([*schema().metadata, *self.markers]):
                 if batch.num_rows:
                     yield _part(batch, first, self.markers)
                     first += batch.num_rows
@@ -104,6 +100,32 @@ class CellTable:
             raise ValueError(
                 f"{self.path.name} breaks off or is damaged after row {first}: {error}"
             ) from None
+
+    def _batches(self, columns: list[str]) -> Iterator[Any]:
+        """Record batches of some columns, with little of the file in memory at a time.
+
+        Left to itself Arrow keeps the bytes of a parquet file until its last row is read, and
+        reads far ahead in a Feather file.
+        """
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        if self._kind == "feather":
+            with pa.OSFile(os.fspath(self.path)) as file, pa.ipc.open_file(file) as reader:
+                for i in range(reader.num_record_batches):
+                    batch = reader.get_batch(i).select(columns)
+                    for start in range(0, batch.num_rows, _ROWS):
+                        yield batch.slice(start, _ROWS)
+            return
+        options = dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+        scanner = self._data.scanner(
+            columns=columns,
+            batch_size=_ROWS,
+            batch_readahead=2,
+            fragment_readahead=1,
+            fragment_scan_options=options if self._kind == "parquet" else None,
+        )
+        yield from scanner.to_batches()
 
 
 def check_columns(found: Any, markers: Sequence[str], label: str) -> list[str]:
