@@ -325,3 +325,13 @@ def test_a_store_half_made_by_another_is_never_seen(tmp_path):
 
         with ThreadPoolExecutor(4) as pool:
             assert all(pool.map(opened, [tmp_path / f"{turn}.db"] * 4))
+
+
+def test_reading_a_store_writes_nothing(path):
+    with Store(path) as store:
+        store.finish(None, records(_EVERYTHING[0]))
+    path.chmod(0o444)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    with Store(path, create=False) as store:
+        assert len(store.records()) == 3
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before

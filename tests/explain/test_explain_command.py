@@ -71,3 +71,40 @@ def test_errors_are_one_line(saved, tmp_path) -> None:
     result = runner.invoke(app, ["explain", *options(saved), "--out", "bars.txt"])
     assert result.exit_code == 2
     assert "pictures end in" in result.output
+
+
+def test_the_data_are_not_overwritten(saved) -> None:
+    before = (saved / "cells.csv").read_bytes()
+    result = runner.invoke(app, ["explain", *options(saved), "--csv", str(saved / "cells.csv")])
+    assert result.exit_code == 2
+    assert "would be overwritten" in result.stderr
+    assert (saved / "cells.csv").read_bytes() == before
+
+
+def test_columns_of_classes_are_those_of_the_classifier(tmp_path) -> None:
+    """Files have classes in the order of text, 1, 10, 2, a classifier of numbers 1, 2, 10."""
+    rng = np.random.default_rng(0)
+    y, clouds = np.array([1, 2, 10])[np.arange(36) % 3], []
+    with (tmp_path / "cells.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["cloud", "label", "a", "p$\\foo$"])
+        for i, name in enumerate(y):
+            clouds.append(rng.normal(size=(16, 2)) * [1, 4 if name == 10 else 1])
+            writer.writerows([[f"s{i}", name, *point] for point in clouds[-1]])
+    model = pf.PointFormClassifier(
+        forms=3, hidden=(8,), epochs=4, neighbors=8, dimension=2, random_state=0
+    ).fit(clouds, y)
+    model.save(tmp_path / "model")
+    given = [str(tmp_path / "model"), str(tmp_path / "cells.csv"), "--refits", "0"]
+    given += ["--csv", str(tmp_path / "rows.csv"), "--out", str(tmp_path / "bars.png")]
+    result = runner.invoke(app, ["explain", *given])
+    assert result.exit_code == 0, result.output
+    with (tmp_path / "rows.csv").open(encoding="utf-8") as file:
+        found = {row["form"]: row for row in csv.DictReader(file)}
+    expected = model.explain(clouds, y, refits=0)
+    assert expected.columns == ("1", "2", "10")
+    for i, form in enumerate(("a", "p$\\foo$")):
+        for c, name in enumerate(expected.columns):
+            assert float(found[form][f"difference: {name}"]) == pytest.approx(
+                expected.difference_by[c, i], rel=1e-3
+            )

@@ -139,6 +139,15 @@ def test_a_regressors_target_is_associated_with_its_feature(rng) -> None:
     assert found.columns == ()
 
 
+def test_a_target_with_an_outlier_has_a_decision(rng) -> None:
+    target = np.r_[np.linspace(0, 1, 23), 1000.0]
+    model = pf.PointFormRegressor(**SMALL).fit(clouds := noise(rng, 24), target)
+    found = salience(model, clouds, target, refits=1, permutations=9)
+    assert np.isfinite(found.decision).all()
+    assert np.isnan(found.correlation)
+    assert "no p below 0.20" in found.summary()
+
+
 def test_what_cannot_be_explained_is_refused(rng) -> None:
     clouds, y = stretched(rng, 2, 8)
     model = pf.PointFormClassifier(**SMALL).fit(clouds, y)

@@ -57,6 +57,18 @@ def test_circles_vs_lines_is_solved(task, readout):
     assert sum(p.numel() for p in found.models[0].parameters()) <= 68_866
 
 
+def test_class_weights_are_those_of_the_training_clouds(rng):
+    """Folds of differing balance, trained in one part or in two."""
+    clouds = [rng.normal(size=(12, 2)) * (1 + 0.2 * (i % 2)) for i in range(30)]
+    y = (np.arange(30) % np.where(np.arange(30) < 15, 2, 5) == 0).astype(int)
+    clf = pf.PointFormClassifier(
+        forms=2, hidden=(8,), epochs=3, neighbors=6, dimension=1, class_weight="balanced"
+    )
+    folds = (np.arange(30) >= 15).astype(int)
+    found = [cross_fit(clf, clouds, y, folds, (0,), n_jobs=jobs).probabilities for jobs in (1, 2)]
+    np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+
+
 @pytest.mark.slow
 def test_rna_velocity_is_learned():
     """Logistic regression on the means of the clouds stays below 0.75."""

@@ -212,3 +212,12 @@ def test_pickles_are_read_only_if_trusted(small, tmp_path):
     assert not (tmp_path / "out.parquet").exists()
     assert convert_pickle(tmp_path / "cells.pkl", tmp_path / "out.parquet", trusted=True) == 50
     assert CellTable(tmp_path / "out.parquet").rows() == 50
+
+
+def test_text_that_looks_missing_is_text_in_csv_too(small, tmp_path):
+    table = parquet.read_table(small).slice(0, 3)
+    patients = pa.array(["NA", "nan", "null"])
+    table = table.set_column(table.column_names.index("Patient"), "Patient", patients)
+    csv.write_csv(table, tmp_path / "a.csv")
+    (part,) = CellTable(tmp_path / "a.csv").parts()
+    assert part.metadata["Patient"][1] == ["NA", "nan", "null"]

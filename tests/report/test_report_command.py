@@ -199,3 +199,19 @@ def test_serving_opens_a_browser_and_ends_on_an_interrupt(store, monkeypatch):
     npf("report", store, "--no-explain", "--no-theory", "--serve", "--no-open", "--out", "x.html")
     assert len(opened) == 1
     assert store.with_name("x.html").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "results.db", "--no-explain", "--no-theory", "--out", "results.db"),
+        ("table", "results.db", "--format", "csv", "--out", "results.db"),
+        ("export", "results.db", "results.db"),
+    ],
+)
+def test_a_store_is_not_overwritten_by_what_is_made_of_it(store, arguments):
+    before = store.read_bytes()
+    result = npf(*arguments)
+    assert result.exit_code == 2
+    assert "would be overwritten" in result.stderr
+    assert store.read_bytes() == before

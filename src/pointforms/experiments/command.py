@@ -30,6 +30,7 @@ from pointforms.experiments.running import run as run_units
 from pointforms.experiments.store import Store
 from pointforms.experiments.sweep import read_sweep
 from pointforms.experiments.toml_lines import Fault
+from pointforms.files import check_output, write_whole
 from pointforms.pdo.command import DROP
 from pointforms.progress import track
 
@@ -192,6 +193,8 @@ def table(
 ) -> None:
     """Print the results of a store, a table a task, the paper's numbers beside ours."""
     with explained("table"):
+        if out is not None:
+            check_output(out, store)
         with Store(store, create=False) as there:
             records = there.records(predictions=False, task=task)
             runs = [(one.wall, one.workers) for one in there.runs()]
@@ -210,7 +213,7 @@ def table(
         if out is None:
             typer.echo(text)
         else:
-            out.write_text(text, "utf-8")
+            write_whole(out, text)
             typer.echo(f"Written: {out.resolve()}")
 
 
@@ -290,6 +293,7 @@ def export(
 ) -> None:
     """Write the finished fits of a store as a compact CSV, without predictions."""
     with explained("export"), Store(store, create=False) as there:
+        check_output(out, store)
         count = write_csv(there.records(predictions=False), out)
     typer.echo(f"{count} fits\nWritten: {out.resolve()}")
 

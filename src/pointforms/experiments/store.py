@@ -140,8 +140,10 @@ class Store:
             empty = self._is_empty()
         if empty and not create:
             raise ValueError(f"{os.fspath(self.path)!r} is no store: it is empty")
-        self._keep_a_wal()
         self._db.execute("PRAGMA synchronous = NORMAL")
+        if not empty:
+            return  # nothing is written where someone may only want to read
+        self._keep_a_wal()
         with self._transaction():
             if self._is_empty():
                 for statement in _TABLES.split(";\n"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from rich.table import Table
 
 from pointforms.console import console, explained
 from pointforms.explain.salience import Salience
+from pointforms.files import check_output, write_whole
 from pointforms.tasks.command import CLOUD, CLOUDS, GROUP, LABEL, POINTS, SEED, find
 from pointforms.tasks.task import Task
 
@@ -46,6 +48,8 @@ def explain(
     from pointforms.learn.persistence import load
 
     with explained("explain"):
+        if table is not None:
+            check_output(table, Path(data))
         if out is not None:
             from pointforms.figures.style import picture_path
 
@@ -60,16 +64,22 @@ def explain(
                 f"the coordinates of {task.name} are fitted in every fold, so no one model is for "
                 "all clouds: explain in Python, with task.in_fold(0)"
             )
+        if len(task.feature_names) != classifier.n_features_in_:
+            raise ValueError(
+                f"{task.name} has {len(task.feature_names)} features, the model was fitted with "
+                f"{classifier.n_features_in_}"
+            )
+        labels = _labels(classifier, task)
         found = classifier.explain(
             task.clouds,
-            _labels(classifier, task),
+            labels,
             task.groups,
             task.feature_names,
             refits,
             permutations,
             seed,
         )
-        if found.columns:
+        if found.columns and labels is task.labels:  # numbers, which index the names
             found = replace(found, columns=tuple(task.class_names))
         console.print(_view(found, most))
         if len(found) > most:
@@ -109,8 +119,8 @@ def _view(found: Salience, most: int) -> Table:
 
 def _write(found: Salience, path: Path) -> None:
     rows = found.rows()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(path, text.getvalue())

@@ -18,7 +18,16 @@ def draw_salience(found: Salience, path: str | os.PathLike[str], most: int = 20)
     Bars are filled where p ≤ 0.05; a line shows how far chance reaches. The file ends in .png,
     .svg or .pdf.
     """
-    from pointforms.figures.style import BLACK, BLUE, GREY, ORANGE, new_figure, save, styled
+    from pointforms.figures.style import (
+        BLACK,
+        BLUE,
+        GREY,
+        ORANGE,
+        literal,
+        new_figure,
+        save,
+        styled,
+    )
 
     @styled
     def drawn() -> Path:
@@ -56,7 +65,7 @@ def draw_salience(found: Salience, path: str | os.PathLike[str], most: int = 20)
                 ha="center",
                 fontsize=6.5,
             )
-        left.set_yticks(places, [found.names[i] for i in order])
+        left.set_yticks(places, [literal(found.names[i]) for i in order])
         left.invert_yaxis()
         left.set_xlim(
             0, max(1.22 * float(found.difference.max()), 1.1 * np.nan_to_num(found.chance))

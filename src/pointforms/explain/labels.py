@@ -11,6 +11,9 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from pointforms.learn.learner import encoded_labels
 
+# Divisions in two that are tried.
+_ATTEMPTS = 20
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -62,11 +65,14 @@ class Labels:
     def contrasts(self) -> list[tuple[int, np.ndarray]]:
         """An output of the model, and which clouds (N,) it should be higher for than for others.
 
-        Each class; of two classes the second; for a target the clouds above its mean.
+        Each class; of two classes the second; for a target the clouds above its median (or at it,
+        where that is the largest value).
         """
         if self.classifier and self.values.shape[1] == 2:
             return [(1, self.values[:, 1] > 0)]
-        above = self.values > self.values.mean(0)
+        middle = np.median(self.values, axis=0)
+        above = self.values > middle
+        above = np.where(above.any(0), above, self.values >= middle)
         return [(c, above[:, c]) for c in range(self.values.shape[1])]
 
     def halves(self, groups: np.ndarray | None, seed: int) -> np.ndarray:
@@ -76,9 +82,8 @@ class Labels:
         count = len(np.unique(members))
         if count < 2:
             raise ValueError("all clouds are of one group: refits need two, or refits=0")
-        found = np.zeros(N, dtype=np.int64)
-        if self.classifier:
-            codes = self.values.argmax(1)
+        codes = self.values.argmax(1) if self.classifier else None
+        if codes is not None:
             for c in range(self.values.shape[1]):
                 have = len(np.unique(members[codes == c]))
                 if have < 2:
@@ -86,15 +91,15 @@ class Labels:
                         f"class {np.unique(self.given)[c]!r} has clouds of {have} group: refits on "
                         "halves need at least 2, or refits=0"
                     )
-            folds = StratifiedGroupKFold(2, shuffle=True, random_state=seed)
-            found[next(folds.split(codes, codes, members))[1]] = 1
-            for h in (0, 1):
-                if len(np.unique(codes[found == h])) < self.values.shape[1]:
-                    raise ValueError(
-                        "the groups cannot be halved so that every class is in both halves: give "
-                        "more groups, or refits=0"
-                    )
-            return found
-        folds = GroupKFold(2, shuffle=True, random_state=seed)
-        found[next(folds.split(members, members, members))[1]] = 1
-        return found
+        masks = [mask for _, mask in self.contrasts()]
+        for attempt in range(_ATTEMPTS):  # they are greedy, and may miss halves that there are
+            kind = GroupKFold if codes is None else StratifiedGroupKFold
+            folds = kind(2, shuffle=True, random_state=(seed + attempt) % 2**31)
+            found = np.zeros(N, dtype=np.int64)
+            found[next(folds.split(members, codes, members))[1]] = 1
+            if all(len(np.unique(mask[found == h])) == 2 for mask in masks for h in (0, 1)):
+                return found
+        what = "every class is" if self.classifier else "high and low targets are"
+        raise ValueError(
+            f"found no halves of the groups such that {what} in both: give more groups, or refits=0"
+        )

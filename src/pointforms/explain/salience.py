@@ -64,7 +64,8 @@ class Salience:
         How far the largest `difference` reaches under permuted labels: p = 0.05 where the halves
         agree.
     correlation : float
-        Mean Spearman correlation between the differences of refits of different seeds.
+        Mean Spearman correlation between the differences of refits of different seeds; NaN for
+        one.
     score : float
         AUROC, or R² of a regressor, of the refits on unseen clouds: where they predict nothing,
         there is nothing to explain.
@@ -130,11 +131,14 @@ class Salience:
                 f"{self.clouds} clouds, in-sample: without refits there are no p values, and a "
                 "model fits differences into its own training clouds"
             )
-        return (
-            f"{self.clouds} clouds, {self.refits} refits on halves: score {self.score:.2f} on "
-            f"unseen clouds, correlation between refits {self.correlation:.2f}; chance reaches "
-            f"{self.chance:.3f} ({self.permutations} permutations)"
-        )
+        told = f"{self.clouds} clouds, {self.refits} refits on halves: score {self.score:.2f} on "
+        told += "unseen clouds, "
+        if self.refits > 1:
+            told += f"correlation between refits {self.correlation:.2f}; "
+        told += f"chance reaches {self.chance:.3f} ({self.permutations} permutations)"
+        if 2 / (1 + self.permutations) > 0.05:
+            told += f"; so few permutations give no p below {2 / (1 + self.permutations):.2f}"
+        return told
 
     def __str__(self) -> str:
         wide = max(len(name) for name in self.names)
@@ -293,7 +297,7 @@ class _Outcome:
             order.mean(0),
             (order <= first).mean(0),
             chance,
-            _mean_correlation(each.reshape(-1, each.shape[-1])),
+            _mean_correlation(each.mean(0)),
             score,
         )
 

@@ -119,7 +119,8 @@ def open_frame(axes: Axes) -> None:
 def square_frame(axes: Axes, extent: Extent, names: Sequence[str] = ("", "")) -> None:
     """A square of paper that shows the extent, whatever the units of its sides."""
     left, right, bottom, top = extent
-    axes.set(xlim=(left, right), ylim=(bottom, top), xlabel=names[0], ylabel=names[1])
+    axes.set(xlim=(left, right), ylim=(bottom, top))
+    axes.set(xlabel=literal(names[0]), ylabel=literal(names[1]))
     axes.set_box_aspect(1)
     axes.locator_params(nbins=4)
 
@@ -127,6 +128,11 @@ def square_frame(axes: Axes, extent: Extent, names: Sequence[str] = ("", "")) ->
 def bare(axes: Axes) -> None:
     """No ticks: for frames whose neighbours have them."""
     axes.set(xticks=[], yticks=[])
+
+
+def literal(text: str) -> str:
+    """A user's text as it is: dollars would set it as mathematics."""
+    return text.replace("$", r"\$")
 
 
 def class_marks(names: Sequence[str]) -> list[Line2D]:
@@ -140,7 +146,7 @@ def class_marks(names: Sequence[str]) -> list[Line2D]:
             color=COLOURS[i % len(COLOURS)],
             marker=MARKS[i % len(MARKS)],
             linestyle="none",
-            label=name,
+            label=literal(name),
         )
         for i, name in enumerate(names)
     ]

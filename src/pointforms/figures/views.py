@@ -24,7 +24,7 @@ from pointforms.figures.panels import (
     draw_values,
 )
 from pointforms.figures.planes import Directions, feature_names, feature_pair, frame, look
-from pointforms.figures.style import PathLike, finished, new_figure, styled
+from pointforms.figures.style import PathLike, finished, literal, new_figure, styled
 from pointforms.geometry.field import GramField
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def form_field(
         style.square_frame(axes, data.extent)
     _share_ticks(grid_of_axes)
     note = f"\narrows: {_AVERAGED}" if data.averaged else ""
-    figure.supxlabel(data.axes[0] + note)
-    figure.supylabel(data.axes[1])
+    figure.supxlabel(literal(data.axes[0]) + note)
+    figure.supylabel(literal(data.axes[1]))
     if len(names) > 1:
         figure.legend(
             handles=style.class_marks(names), loc="outside upper center", ncols=min(len(names), 6)
@@ -128,12 +128,12 @@ def area_map(
     for axes in flat[len(data.forms) :]:
         axes.set_axis_off()
     _share_ticks(grid_of_axes)
-    figure.supxlabel(data.axes[0] + (f"\ncolours: {_AVERAGED}" if data.averaged else ""))
-    figure.supylabel(data.axes[1])
+    figure.supxlabel(literal(data.axes[0]) + (f"\ncolours: {_AVERAGED}" if data.averaged else ""))
+    figure.supylabel(literal(data.axes[1]))
     figure.colorbar(
         image,
         ax=flat,
-        label=f"coefficient of\nd{data.axes[0]} ∧ d{data.axes[1]}",
+        label=f"coefficient of\nd{literal(data.axes[0])} ∧ d{literal(data.axes[1])}",
         extend="both",
         shrink=0.85,
     )
@@ -171,7 +171,9 @@ def tangent_ellipses(
     figure = new_figure(3.1 * tall + 0.4, 3.6)
     axes = figure.subplots()
     draw_ellipses(axes, points, factor, count)
-    axes.set(xlim=(left, right), ylim=(bottom, top), xlabel=names[i], ylabel=names[j])
+    axes.set(
+        xlim=(left, right), ylim=(bottom, top), xlabel=literal(names[i]), ylabel=literal(names[j])
+    )
     axes.set_aspect("equal", adjustable="box")
     axes.locator_params(nbins=5)
     return finished(figure, path)

@@ -121,19 +121,26 @@ def train_fits(
     Probabilities are (N, classes).
     """
     outputs = len(estimator.classes_)
-    # weights of classes come from labels that some fit may see
-    seen = np.unique(np.concatenate([np.r_[fit.train, fit.validation] for fit in fits]))
-    trained = train(
-        lambda fit: estimator.make_model(store, outputs, fit),
-        store,
-        torch.from_numpy(codes).to(estimator.device),
-        estimator.loss(codes[seen]),
-        fits,
-        estimator.schedule(),
-        together=together,
-        progress=progress,
-    )
+    # fits that see the same clouds share weights of classes, and are trained together
+    seen = [np.sort(np.r_[fit.train, fit.validation]) for fit in fits]
+    weighted = estimator.class_weight is not None
+    parts: dict[bytes, list[int]] = {}
+    for i, clouds in enumerate(seen):
+        parts.setdefault(clouds.tobytes() if weighted else b"", []).append(i)
+    trained: dict[int, Fitted] = {}
+    for places in parts.values():
+        found = train(
+            lambda fit: estimator.make_model(store, outputs, fit),
+            store,
+            torch.from_numpy(codes).to(estimator.device),
+            estimator.loss(codes[seen[places[0]]]),
+            [fits[i] for i in places],
+            estimator.schedule(),
+            together=together,
+            progress=progress,
+        )
+        trained |= dict(zip(places, found, strict=True))
     return [
         (one, apply(one.model, one.model, store).double().softmax(-1).cpu().numpy())
-        for one in trained
+        for one in (trained[i] for i in range(len(fits)))
     ]

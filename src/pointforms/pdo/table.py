@@ -75,7 +75,7 @@ class CellTable:
             types = {name: pa.string() for name in known.metadata}
             types |= {name: pa.float64() for name in (*known.markers, known.optional)}
             options = dataset.CsvFileFormat(
-                convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+                convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=False)
             )
         try:
             return dataset.dataset(self.path, format=options)
@@ -147,7 +147,9 @@ def check_columns(found: Any, markers: Sequence[str], label: str) -> list[str]:
     for name in known.metadata:
         if name in found.names:
             kind = found.field(name).type
-            text = types.is_string(kind) or types.is_large_string(kind)
+            text = any(
+                one(kind) for one in (types.is_string, types.is_large_string, types.is_string_view)
+            )
             if not (text or types.is_dictionary(kind) or types.is_integer(kind)):
                 wrong.append(f"wrong type: {name} is {kind}, expected text or whole numbers")
     extra = [name for name in found.names if name not in known.columns]

@@ -15,6 +15,7 @@ import typer
 from pointforms.console import explained
 from pointforms.experiments.rows import Record, Row
 from pointforms.experiments.store import Run, Store
+from pointforms.files import check_output
 from pointforms.progress import track
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ def report(
             page = Path(folder) / "report.html"
         else:
             page = out or Path("report.html")
-        _check_target(page)
+        check_output(page, store)
+        if not page.parent.is_dir():  # before the work, not after it
+            raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")
         records, runs = _read(store)
         rows, text = _manifest(manifest)
         views, notes = ([], []) if no_explain else _views(records, explain or [])
@@ -77,14 +80,6 @@ def report(
             typer.echo(f"Page: {page.resolve()} ({size:.1f} MB)")
         if serve:
             _serve(page, port, not no_open)
-
-
-def _check_target(page: Path) -> None:
-    """Before the work, not after it."""
-    if page.is_dir():
-        raise ValueError(f"--out {os.fspath(page)!r} is a folder: expected an HTML file")
-    if not page.parent.is_dir():
-        raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")
 
 
 def _read(store: Path) -> tuple[list[Record], list[Run]]:
@@ -125,7 +120,7 @@ def _views(records: Sequence[Record], wanted: Sequence[str]) -> tuple[list[Model
         for record in chosen:
             try:
                 views.append(model_view(record))
-            except (ValueError, ImportError, OSError) as error:
+            except Exception as error:  # nobody asked for this view: the page goes on without
                 if wanted:
                     raise
                 notes.append(f"The model of {record.row.task} is not shown: {error}")

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from pointforms.experiments.rows import Record, Row
 from pointforms.experiments.store import Run
 from pointforms.extras import need
+from pointforms.files import write_whole
 from pointforms.report import model_plots, plots
 from pointforms.report.content import gather
 from pointforms.report.grids import Grid, make_grid, number
@@ -54,12 +54,7 @@ def write_report(
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"no folder {os.fspath(target.parent)!r} for the page")
-    half = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        half.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(half, target)
-    finally:
-        half.unlink(missing_ok=True)
+    write_whole(target, text)
     return target
 
 

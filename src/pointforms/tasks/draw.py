@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pointforms.figures.style import COLOURS, PALE, new_figure, save, styled
+from pointforms.figures.style import COLOURS, PALE, literal, new_figure, save, styled
 from pointforms.tasks.task import Task
 
 # Clouds of less than this share of the extent of all are drawn on axes of their own.
@@ -51,11 +51,11 @@ def contact_sheet(task: Task, path: Path, each: int = 6) -> None:
                 axes.scatter(*everything.T, s=1, color=PALE, linewidths=0, rasterized=True)
             axes.scatter(*views[members[column]].T, s=5, color=colour, linewidths=0)
         grid[row][0].set_ylabel(
-            task.class_names[label], rotation=0, ha="right", va="center", fontsize=9
+            literal(task.class_names[label]), rotation=0, ha="right", va="center", fontsize=9
         )
     figure.suptitle(f"{task.name}: {len(task)} clouds of {task.size_range()} points", fontsize=11)
     scale = "; each column on axes of its own" if apart else ""
-    figure.supxlabel(f"{axes_names[0]} → , {axes_names[1]} ↑{scale}", fontsize=8)
+    figure.supxlabel(f"{literal(axes_names[0])} → , {literal(axes_names[1])} ↑{scale}", fontsize=8)
     save(figure, path)
 
 
