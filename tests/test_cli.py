@@ -23,6 +23,7 @@ def test_version_and_help():
     assert "inspect" in run(app, ["--help"]).stdout
 
 
+@pytest.mark.slow  # it trains and explains: more than a minute
 def test_demo_prints_and_draws(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     result = run(app, ["demo", "--out", str(tmp_path / "out")])
