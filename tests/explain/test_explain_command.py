@@ -108,3 +108,18 @@ def test_columns_of_classes_are_those_of_the_classifier(tmp_path) -> None:
             assert float(found[form][f"difference: {name}"]) == pytest.approx(
                 expected.difference_by[c, i], rel=1e-3
             )
+
+
+def test_features_are_chosen_by_name(saved) -> None:
+    few = runner.invoke(app, ["explain", *options(saved), "--refits", "0", "--features", "c,[b]"])
+    assert few.exit_code == 2
+    assert "2 features, the model was fitted with 3" in few.stderr
+    same = [*options(saved), "--refits", "0"]
+    first, again, turned = (
+        runner.invoke(app, ["explain", *same, *more])
+        for more in ([], ["--features", "a, [b], c"], ["--features", "c,[b],a"])
+    )
+    assert first.exit_code == 0, first.output
+    assert "features: a, [b], c" in first.output
+    assert again.output == first.output
+    assert turned.output != first.output

@@ -16,7 +16,7 @@ from rich.table import Table
 from pointforms.console import console, explained
 from pointforms.explain.salience import Salience
 from pointforms.files import check_output, write_whole
-from pointforms.tasks.command import CLOUD, CLOUDS, GROUP, LABEL, POINTS, SEED, find
+from pointforms.tasks.command import CLOUD, CLOUDS, FEATURES, GROUP, LABEL, POINTS, SEED, find
 from pointforms.tasks.task import Task
 
 
@@ -36,6 +36,7 @@ def explain(
     cloud: CLOUD = "cloud",
     label: LABEL = "label",
     group: GROUP = None,
+    features: FEATURES = None,
 ) -> None:
     """Print which features, or pairs of features, a classifier's forms rest on.
 
@@ -58,7 +59,7 @@ def explain(
         if not isinstance(classifier, PointFormClassifier):
             raise TypeError(f"{str(model)!r} holds a {type(classifier).__name__}, no classifier")
         classifier.set_params(progress=True)
-        task = find(data, seed, clouds, points, cloud, label, group)
+        task = find(data, seed, clouds, points, cloud, label, group, features)
         if task.by_fold:
             raise ValueError(
                 f"the coordinates of {task.name} are fitted in every fold, so no one model is for "
@@ -67,8 +68,10 @@ def explain(
         if len(task.feature_names) != classifier.n_features_in_:
             raise ValueError(
                 f"{task.name} has {len(task.feature_names)} features, the model was fitted with "
-                f"{classifier.n_features_in_}"
+                f"{classifier.n_features_in_}; --features chooses columns of a file, in the order "
+                "in which the model was given them"
             )
+        console.print(f"features: {', '.join(task.feature_names)}", markup=False, highlight=False)
         labels = _labels(classifier, task)
         found = classifier.explain(
             task.clouds,

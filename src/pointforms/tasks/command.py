@@ -28,6 +28,12 @@ POINTS = Annotated[int | None, typer.Option(help="So many points in a cloud.")]
 CLOUD = Annotated[str, typer.Option(help="Your file's column of cloud ids.")]
 LABEL = Annotated[str, typer.Option(help="Your file's column of labels.")]
 GROUP = Annotated[str | None, typer.Option(help="Your file's column of groups (patient, donor).")]
+FEATURES = Annotated[
+    str | None,
+    typer.Option(
+        help="Your file's columns of coordinates, by commas; all numeric ones if not given."
+    ),
+]
 
 
 def find(
@@ -38,9 +44,12 @@ def find(
     cloud: str = "cloud",
     label: str = "label",
     group: str | None = None,
+    features: str | None = None,
 ) -> Task:
     """A task by name, or from a file: what every command that takes a task accepts."""
     if name in tasks.names() or name.startswith("pdo-"):
+        if features is not None:
+            raise ValueError(f"--features {features}: {name} has its own, columns are for files")
         return tasks.load(name, seed, clouds, points)
     if Path(name).suffix.lower() not in SUFFIXES:
         raise ValueError(
@@ -49,7 +58,8 @@ def find(
         )
     if clouds is not None or points is not None:
         raise ValueError("sizes (--clouds, --points) are for tasks that are made, not for files")
-    return tasks.read(name, cloud, label, group, seed=seed)
+    columns = None if features is None else [column.strip() for column in features.split(",")]
+    return tasks.read(name, cloud, label, group, columns, seed=seed)
 
 
 @app.callback(invoke_without_command=True)
