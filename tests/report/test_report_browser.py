@@ -259,13 +259,16 @@ def test_ten_thousand_fits_open_in_three_seconds(opened, tmp_path):
     page.locator("#scatter .point").first.wait_for()
 
 
-def test_the_page_is_served_until_interrupted(opened, tmp_path):
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_the_page_is_served_until_interrupted(opened, tmp_path, end):
     with Store(tmp_path / "results.db") as store:
         store.finish(None, comparison())
     arguments = ["results.db", "--serve", "--no-open", "--no-explain", "--no-theory"]
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "pointforms.cli", "report", *arguments],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        # in the background of a shell Ctrl-C is ignored, and children inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     try:
         told = process.stdout.readline()
@@ -273,7 +276,7 @@ def test_the_page_is_served_until_interrupted(opened, tmp_path):
         assert found, told + process.stdout.read()
         page = opened(found[0])
         assert page.locator("h1").inner_text() == "Point-forms and baselines"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(end)
         assert process.wait(timeout=30) == 0
         assert "Traceback" not in process.stdout.read()
     finally:

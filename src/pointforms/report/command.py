@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import webbrowser
 from collections.abc import Sequence
@@ -153,6 +154,8 @@ def _write(
 def _serve(page: Path, port: int, opening: bool) -> None:
     from pointforms.report.serving import PageServer
 
+    # a request to end is as good as Ctrl-C: the page's folder is removed
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with PageServer(page, port) as server:
         typer.echo(f"Serving {server.url} (Ctrl-C ends it)")
         if opening:
