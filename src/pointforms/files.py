@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -16,12 +18,19 @@ def check_output(out: Path, *sources: Path) -> None:
             raise ValueError(f"{os.fspath(out)!r} is read here: it would be overwritten")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write text so that the file appears whole or not at all; its folder is made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A file beside the path to write to, which takes its place when all went well."""
     half = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
-        half.write_text(text, encoding="utf-8", newline="\n")
+        yield half
         os.replace(half, path)
     finally:
         half.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write text so that the file appears whole or not at all; its folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole(path) as half:
+        half.write_text(text, encoding="utf-8", newline="\n")

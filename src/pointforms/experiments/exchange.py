@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pointforms.experiments.rows import Record, Row
+from pointforms.files import whole
 
 _SIZES = ("clouds", "points", "task_seed")
 _ROW = ("task", "model", "options", *_SIZES, "content", "settings")
@@ -23,20 +24,14 @@ _REQUIRED = (*_IDENTITY, "auroc")
 
 def write_csv(records: Iterable[Record], path: str | os.PathLike[str]) -> int:
     """Write the fits that succeeded, and give their number. A file appears whole or not at all."""
-    target = Path(path)
-    half = target.with_name(target.name + ".part")
     count = 0
-    try:
-        with open(half, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(_COLUMNS)
-            for record in records:
-                if record.error is None:
-                    writer.writerow(_line(record))
-                    count += 1
-        os.replace(half, target)
-    finally:
-        half.unlink(missing_ok=True)
+    with whole(Path(path)) as half, open(half, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for record in records:
+            if record.error is None:
+                writer.writerow(_line(record))
+                count += 1
     return count
 
 
