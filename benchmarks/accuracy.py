@@ -14,10 +14,10 @@ import pointforms as pf
 from benchmarks.tables import Results
 from pointforms.geometry.neighbor_count import CANDIDATES
 from pointforms.manifolds import Sample, circle, relative_error, sphere, tangent_angle, torus
-from pointforms.progress import track as track_steps
-from pointforms.theory.consistency import SPHERE, Coupling
-from pointforms.theory.consistency import consistency as measure_consistency
-from pointforms.theory.density import circles, integral_errors
+from pointforms.paper.theory.consistency import SPHERE, Coupling
+from pointforms.paper.theory.consistency import consistency as measure_consistency
+from pointforms.paper.theory.density import circles, integral_errors
+from pointforms.support.progress import track as track_steps
 
 Sampler = Callable[[np.random.Generator], Sample]
 

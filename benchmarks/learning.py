@@ -12,9 +12,9 @@ import pointforms as pf
 from benchmarks.pairwise import fit_one
 from benchmarks.speed import best
 from benchmarks.tables import Results
-from pointforms.forms.batch import FieldStore
-from pointforms.forms.layer import PointForms
-from pointforms.learn.many import cross_fit
+from pointforms.estimators.cross_fitting import cross_fit
+from pointforms.nn.batch import FieldStore
+from pointforms.nn.point_forms import PointForms
 
 
 def comparison_layer(results: Results) -> None:

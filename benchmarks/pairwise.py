@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from pointforms.estimators.trainer import Fit, Schedule
 from pointforms.geometry import GramField
-from pointforms.learn.trainer import Fit, Schedule
 
 
 class PairwiseNetwork(nn.Module):

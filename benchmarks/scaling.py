@@ -21,9 +21,9 @@ import torch
 import pointforms as pf
 from benchmarks.tables import Results
 from pointforms.exterior import COMPOUND_MAX
-from pointforms.figures import style
-from pointforms.forms.batch import FieldStore
-from pointforms.forms.layer import PointForms
+from pointforms.nn.batch import FieldStore
+from pointforms.nn.point_forms import PointForms
+from pointforms.plot import style
 
 # Width of the two hidden layers of a coefficient network, terms of a wedge form: the defaults.
 H, TERMS = 64, 2

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pointforms as pf
 from benchmarks.tables import Results
-from pointforms.learn.many import cross_fit
+from pointforms.estimators.cross_fitting import cross_fit
 
 
 def means_alone(task: pf.tasks.Task) -> float:

@@ -8,7 +8,7 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 
 import pointforms as pf
 from pointforms.explain import span_correlation
-from pointforms.figures import form_field
+from pointforms.plot import form_field
 
 torch.set_num_threads(1)  # tensors are small: more threads only wait for each other
 

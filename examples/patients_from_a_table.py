@@ -10,7 +10,7 @@ from pyarrow import parquet
 from sklearn.model_selection import PredefinedSplit, cross_val_score
 
 import pointforms as pf
-from pointforms import baselines
+from pointforms import models
 
 torch.set_num_threads(1)  # tensors are small: more threads only wait for each other
 MARKERS = ("CD3", "CD4", "CD8", "Ki67")
@@ -45,7 +45,7 @@ def main(out: Path) -> None:
         print(f"{label} (SIMULATED), {len(task)} samples of {len(set(task.groups))} patients")
         grouped = {"cv": PredefinedSplit(task.folds), "params": {"groups": task.groups}}
         for name, model in (
-            ("logistic regression", baselines.make("logistic-regression", random_state=0)),
+            ("logistic regression", models.make("logistic-regression", random_state=0)),
             ("point-forms", pf.PointFormClassifier(neighbors=16, epochs=40, random_state=0)),
         ):
             known = model.prepare(task.clouds)  # what needs no labels, once for all folds

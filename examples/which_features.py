@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 import pointforms as pf
-from pointforms.figures import area_map
+from pointforms.plot import area_map
 
 torch.set_num_threads(1)  # tensors are small: more threads only wait for each other
 NAMES = tuple(f"g{i}" for i in range(8))

@@ -15,8 +15,8 @@ import pytest
 import typer
 import yaml
 
-from pointforms.cli import app
-from pointforms.experiments.manifest import shipped
+from pointforms.bench.manifest import shipped
+from pointforms.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

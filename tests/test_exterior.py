@@ -8,8 +8,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.numbers import tolerance
 
-from conftest import tolerance
 from pointforms.exterior import compound, multi_indices, pull
 
 

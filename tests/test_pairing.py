@@ -5,9 +5,9 @@ from math import comb
 import numpy as np
 import pytest
 import torch
+from tests.helpers.numbers import random_rotation
 
 import pointforms as pf
-from conftest import random_rotation
 from pointforms.manifolds import circle, rotations, sphere
 
 

@@ -2,6 +2,12 @@
 
 from pointforms import tasks
 from pointforms._version import __version__
+from pointforms.estimators import (
+    PointFormClassifier,
+    PointFormRegressor,
+    PointFormTransformer,
+    load,
+)
 from pointforms.geometry import (
     PAPER_SETTINGS,
     carre_du_champ,
@@ -9,7 +15,6 @@ from pointforms.geometry import (
     gram_fields,
     laplacian,
 )
-from pointforms.learn import PointFormClassifier, PointFormRegressor, PointFormTransformer, load
 from pointforms.pairing import comparison_matrix, inner, inner_global
 
 __all__ = [

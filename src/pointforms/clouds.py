@@ -180,7 +180,7 @@ class Clouds(Sequence[Tensor]):
     feature_names : tuple of str
         One name a column.
 
-    Build it with :meth:`from_list`, :meth:`from_padded`, or a reader of `pointforms.readers`.
+    Build it with :meth:`from_list`, :meth:`from_padded`, or a reader of `pointforms.io`.
     """
 
     points: Tensor

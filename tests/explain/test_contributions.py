@@ -14,7 +14,7 @@ from pointforms import exterior
 from pointforms.explain import point_energy, prediction_split
 from pointforms.explain.contributions import comparison_matrices, parts
 from pointforms.explain.evaluation import Points, double
-from pointforms.forms.network import PointFormNetwork
+from pointforms.nn.network import PointFormNetwork
 
 READOUTS = ("tri", "flat", "diag", "pool", "gram")
 
@@ -44,7 +44,7 @@ def test_contributions_of_basis_forms_sum_to_the_comparison_matrix(
 
 
 def test_contributions_follow_their_equation(rng) -> None:
-    from pointforms.explain.forms import evaluate
+    from pointforms.explain.coefficients import evaluate
 
     network, fields = random_network("dense", rng)
     field, points = fields[1], Points.of(fields, "uniform")

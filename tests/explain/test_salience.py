@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from planted import PAIR, planted_pair
+from tests.helpers.planted import PAIR, planted_pair
 
 import pointforms as pf
 from pointforms.explain import salience

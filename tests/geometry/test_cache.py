@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import pointforms as pf
-import pointforms.geometry.fields as fields_module
+import pointforms.geometry.gram as fields_module
 
 SETTINGS = {"neighbors": 12, "spectrum": "projector"}
 

@@ -9,7 +9,7 @@ import pytest
 
 import pointforms as pf
 from pointforms.clouds import Clouds
-from pointforms.readers import save_npz
+from pointforms.io import save_npz
 
 
 @pytest.fixture

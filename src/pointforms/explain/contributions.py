@@ -12,8 +12,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from pointforms.explain.evaluation import Points, coefficients_and_duals, pulled_forms
-from pointforms.forms.layer import PointForms
-from pointforms.forms.network import PointFormNetwork
+from pointforms.nn.network import PointFormNetwork
+from pointforms.nn.point_forms import PointForms
 
 
 def parts(

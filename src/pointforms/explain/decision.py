@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.forms.network import PointFormNetwork
+from pointforms.nn.network import PointFormNetwork
 
 # Nodes of the Gauss-Legendre rule on a path between comparison matrices.
 _NODES = 24

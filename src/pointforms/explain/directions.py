@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.explain.coefficients import evaluate, layer_of
 from pointforms.explain.contributions import comparison_matrices
 from pointforms.explain.decision import path_gradients
 from pointforms.explain.evaluation import Points, clouds_of, double
-from pointforms.explain.forms import evaluate, layer_of
 from pointforms.explain.labels import Labels
-from pointforms.forms.network import PointFormNetwork
-from pointforms.learn.estimators import PointFormClassifier
+from pointforms.nn.network import PointFormNetwork
 
 
 def decision_gradients(

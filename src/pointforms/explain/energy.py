@@ -10,13 +10,13 @@ import torch
 from sklearn.base import ClassifierMixin
 from torch import Tensor
 
+from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.estimators.predictors import PointFormTransformer
+from pointforms.explain.coefficients import layer_of, network_of
 from pointforms.explain.contributions import comparison_matrices, point_matrices
 from pointforms.explain.decision import contrasts, outputs_of, path_gradients
 from pointforms.explain.evaluation import Points, clouds_of, double
-from pointforms.explain.forms import layer_of, network_of
 from pointforms.geometry.field import Measure
-from pointforms.learn.base import PointFormEstimator
-from pointforms.learn.estimators import PointFormTransformer
 
 
 def point_energy(

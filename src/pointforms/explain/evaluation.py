@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.explain.forms import evaluate, network_of
+from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.explain.coefficients import evaluate, network_of
 from pointforms.exterior import COMPOUND_MAX, pull
-from pointforms.forms.layer import PointForms
-from pointforms.forms.network import PointFormNetwork
 from pointforms.geometry.field import GramField, Measure
-from pointforms.learn.base import PointFormEstimator
+from pointforms.nn.network import PointFormNetwork
+from pointforms.nn.point_forms import PointForms
 
 # Numbers in the largest temporary: 8 MB in double precision.
 _WORKING_SET = 1 << 20

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
-from pointforms.learn.learner import encoded_labels
+from pointforms.estimators.network import encoded_labels
 
 # Divisions in two that are tried.
 _ATTEMPTS = 20

@@ -13,8 +13,8 @@ from pointforms.explain.directions import decision_gradients
 from pointforms.explain.evaluation import Points
 from pointforms.explain.labels import Labels
 from pointforms.explain.permutation import design, explained
-from pointforms.forms.layer import PointForms
-from pointforms.forms.network import PointFormNetwork
+from pointforms.nn.network import PointFormNetwork
+from pointforms.nn.point_forms import PointForms
 
 # Numbers in the contributions that are held at once: 256 MB.
 _HELD = 1 << 25

@@ -11,18 +11,18 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
+from pointforms.estimators.cross_fitting import cross_fit
+from pointforms.estimators.network import check_groups
+from pointforms.estimators.predictors import PointFormClassifier, PointFormRegressor
 from pointforms.explain.evaluation import Points, double
 from pointforms.explain.labels import Labels
 from pointforms.explain.permutation import p_values, rearrangements
 from pointforms.explain.reading import Reading, read
 from pointforms.exterior import multi_indices
-from pointforms.extras import need
-from pointforms.forms.network import PointFormNetwork
 from pointforms.geometry.field import GramField
 from pointforms.geometry.settings import check_int
-from pointforms.learn.estimators import PointFormClassifier, PointFormRegressor
-from pointforms.learn.learner import check_groups
-from pointforms.learn.many import cross_fit
+from pointforms.nn.network import PointFormNetwork
+from pointforms.support.extras import need
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from pointforms.explain.forms import coefficients, layer_of, network_of
+from pointforms.explain.coefficients import coefficients, layer_of, network_of
 from pointforms.exterior import pull
 from pointforms.geometry.field import GramField, Measure
 from pointforms.pairing import Form

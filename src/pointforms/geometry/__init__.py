@@ -2,8 +2,8 @@
 
 from pointforms.geometry.dimension import estimate_dimension
 from pointforms.geometry.field import GramField
-from pointforms.geometry.fields import gram_field, gram_fields
-from pointforms.geometry.generator import carre_du_champ, laplacian
+from pointforms.geometry.gram import gram_field, gram_fields
+from pointforms.geometry.operators import carre_du_champ, laplacian
 from pointforms.geometry.settings import PAPER_SETTINGS, GramSettings
 
 __all__ = [

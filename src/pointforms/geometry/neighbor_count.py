@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pointforms.geometry.gram import leading_directions
+from pointforms.geometry.factor import leading_directions
 from pointforms.geometry.neighbors import BLOCK, neighbors_of, representatives
 from pointforms.geometry.units import own_units
 

@@ -11,8 +11,8 @@ import torch
 from scipy.spatial import KDTree
 from torch import Tensor
 
-from pointforms.extras import need
 from pointforms.geometry.settings import Search
+from pointforms.support.extras import need
 
 # Elements of one temporary block: 8 MB in float64, so that blocks stay near the cache.
 BLOCK = 1 << 20

@@ -48,7 +48,7 @@ def load(name: str, seed: int = 0, clouds: int | None = None, points: int | None
         paper's size.
     """
     if name.startswith("pdo-"):
-        from pointforms.pdo.task import load_prepared
+        from pointforms.paper.organoids.task import load_prepared
 
         return load_prepared(name, seed, clouds, points)
     if name not in _MAKERS:

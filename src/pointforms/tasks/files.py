@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from pointforms.clouds import Clouds
-from pointforms.extras import need
-from pointforms.readers import (
+from pointforms.io import (
     read_annotated_anndata,
     read_annotated_npz,
     read_annotated_table,
     save_npz,
 )
+from pointforms.support.extras import need
 from pointforms.tasks.task import Task
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".npz", ".h5ad")
@@ -47,7 +47,7 @@ def read(
         there is none, every cloud is a group. A column `fold`, if there is one, gives the folds.
     features : list of str or None
         Columns of coordinates; None takes all numeric ones that are not named above.
-    use_rep, layer : of AnnData, as in :func:`pointforms.readers.read_anndata`
+    use_rep, layer : of AnnData, as in :func:`pointforms.io.read_anndata`
     name : str or None
         The task's name; None is the file's.
     seed : int

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from pointforms.extras import need
+from pointforms.support.extras import need
 from pointforms.tasks.task import Task, grouped_folds
 
 

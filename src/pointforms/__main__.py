@@ -1,0 +1,5 @@
+"""`python -m pointforms` is the `npf` command."""
+
+from pointforms.cli.app import app
+
+app()

@@ -1,0 +1,110 @@
+"""Finished fits as a compact CSV, without their predictions: to keep with a project, and to go on
+from there."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pointforms.bench.records import Record, Row
+from pointforms.support.files import whole
+
+_SIZES = ("clouds", "points", "task_seed")
+_ROW = ("task", "model", "options", *_SIZES, "content", "settings")
+_WHOLE = ("fold", "seed", "train_size", "test_size", "parameters", "memory", "epochs")
+_NUMBERS = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
+_COLUMNS = (*_ROW, *_WHOLE, *_NUMBERS, "version")
+_IDENTITY = ("task", "model", "fold", "seed")
+_REQUIRED = (*_IDENTITY, "auroc")
+
+
+def write_csv(records: Iterable[Record], path: str | os.PathLike[str]) -> int:
+    """Write the fits that succeeded, and give their number. A file appears whole or not at all."""
+    count = 0
+    with whole(Path(path)) as half, open(half, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for record in records:
+            if record.error is None:
+                writer.writerow(_line(record))
+                count += 1
+    return count
+
+
+def _line(record: Record) -> list[Any]:
+    row = record.row
+    options = json.dumps(dict(row.options), sort_keys=True, separators=(",", ":"))
+    content = {"options": "" if options == "{}" else options}
+    content |= {name: getattr(row, name) for name in _ROW if name not in ("options", "settings")}
+    content["settings"] = row.digest
+    content |= {name: getattr(record, name) for name in (*_WHOLE, "version")}
+    content |= {name: _short(getattr(record, name)) for name in _NUMBERS}
+    return ["" if content[name] is None else content[name] for name in _COLUMNS]
+
+
+def _short(value: float) -> str:
+    return "" if value != value else f"{value:.10g}"
+
+
+def read_csv(path: str | os.PathLike[str]) -> list[Record]:
+    """Fits of a CSV; what is wrong in it is a ValueError with the line."""
+    label = os.fspath(path)
+    found = []
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:  # spreadsheets write a mark
+            reader = csv.DictReader(file, strict=True)
+            missing = [name for name in _REQUIRED if name not in (reader.fieldnames or ())]
+            if missing:
+                raise ValueError(
+                    f"{label}: no column {missing[0]!r}; expected {', '.join(_COLUMNS)}"
+                )
+            for content in reader:
+                try:
+                    found.append(_record(content))
+                except ValueError as error:
+                    raise ValueError(f"{label}, line {reader.line_num}: {error}") from None
+    except csv.Error as error:
+        raise ValueError(f"{label}, line {reader.reader.line_num}: not CSV: {error}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{label} is not a CSV of fits: {error}") from None
+    return found
+
+
+def _record(content: dict[str, Any]) -> Record:
+    if None in content or None in content.values():
+        raise ValueError(f"expected {len(content) - (None in content)} fields")
+    given = {name: value for name, value in content.items() if name in _COLUMNS and value}
+    for name in _IDENTITY:
+        if name not in given:
+            raise ValueError(f"no {name}")
+    sizes = {name: _number(given, name, int) for name in _SIZES if name in given}
+    digests: dict[str, Any] = {name: given.get(name) for name in ("content", "settings")}
+    row = Row(
+        given["task"], given["model"], _options(given.get("options", "{}")), **sizes, **digests
+    )
+    numbers: dict[str, Any] = {name: _number(given, name, int) for name in _WHOLE if name in given}
+    numbers |= {name: _number(given, name, float) for name in _NUMBERS if name in given}
+    return Record(row, version=given.get("version", ""), **numbers)
+
+
+def _number(given: dict[str, str], name: str, kind: type[int] | type[float]) -> Any:
+    try:
+        return kind(given[name])
+    except ValueError:
+        expected = "a whole number" if kind is int else "a number"
+        raise ValueError(f"{name} is {given[name]!r}: expected {expected}") from None
+
+
+def _options(text: str) -> dict[str, Any]:
+    try:
+        options = json.loads(text)
+        json.dumps(options, allow_nan=False)  # which Python reads, and no row can have
+    except ValueError as error:
+        raise ValueError(f"options are {text!r}: not JSON: {error}") from None
+    if not isinstance(options, dict):
+        raise ValueError(f"options are {text!r}: expected a JSON object")
+    return options

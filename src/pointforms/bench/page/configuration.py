@@ -1,0 +1,102 @@
+"""What it takes to do it again: a manifest of all rows, and the commands."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pointforms.bench.manifest import shipped
+from pointforms.bench.records import Record, Row
+
+
+def manifest_source(name: str) -> str:
+    """The text of a manifest: a file, or one that comes with the package."""
+    if name in shipped():
+        folder = files("pointforms.bench") / "manifests"
+        return (folder / f"{name}.toml").read_text("utf-8")
+    return Path(name).read_text("utf-8")
+
+
+def manifest_text(title: str, records: Iterable[Record]) -> str:
+    """A manifest of every row among the records, with the folds and seeds that it has.
+
+    Files are named without their folder: a manifest's paths start where it lies.
+    """
+    fits: dict[Row, tuple[set[int], set[int]]] = {}
+    for record in records:
+        folds, seeds = fits.setdefault(record.row, (set(), set()))
+        folds.add(record.fold)
+        seeds.add(record.seed)
+    models: dict[tuple[str, str], list[str]] = {}
+    for row, (folds, seeds) in sorted(fits.items(), key=lambda item: item[0].key):
+        task = row.task if row.content is None else Path(row.task).name
+        models.setdefault((task, _rest(row, folds, seeds)), []).append(row.model)
+    tasks: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (task, rest), found in models.items():
+        names = tuple(dict.fromkeys(found))
+        tasks.setdefault((rest, names), []).append(task)
+    lines = [f"title = {_value(title)}"]
+    for (rest, names), found in tasks.items():
+        lines += ["", "[[sweep]]", f"tasks = {_value(found)}", f"models = {_value(list(names))}"]
+        lines.append(rest)
+    return "\n".join(lines) + "\n"
+
+
+def _rest(row: Row, folds: set[int], seeds: set[int]) -> str:
+    """A sweep but for its tasks and models."""
+    lines = [f"folds = {_value(sorted(folds))}", f"seeds = {_value(sorted(seeds))}"]
+    lines += [
+        f"{name} = {value}"
+        for name in ("clouds", "points")
+        if (value := getattr(row, name)) is not None
+    ]
+    lines += [f"task_seed = {row.task_seed}"] * (row.task_seed != 0)
+    options = sorted(row.options.items())
+    if options:
+        lines.append("[sweep.options]")
+        lines += [f"{_key(name)} = {_value(value)}" for name, value in options if value is not None]
+        # TOML has no word for nothing
+        lines += [f"# {_key(name)} is unset" for name, value in options if value is None]
+    return "\n".join(lines)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    """As TOML has it; text as in JSON, which escapes all that TOML wants escaped but DEL."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(_value(one) for one in value)}]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
+    return repr(value)
+
+
+def options_text(options: Mapping[str, Any]) -> str:
+    """A row's options as people read them; empty where all are the model's defaults."""
+    return ", ".join(f"{name} = {_shown(value)}" for name, value in sorted(options.items()))
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def other_defaults(rows: Iterable[Row]) -> list[Row]:
+    """Rows that this version would make otherwise: a default of their model has changed."""
+    now: dict[tuple[str, str], str] = {}
+    found = []
+    for row in rows:
+        key = row.model, json.dumps(dict(row.options), sort_keys=True)
+        if key not in now:
+            now[key] = replace(row, settings=None).digest
+        if row.digest != now[key]:
+            found.append(row)
+    return found

@@ -1,0 +1,183 @@
+"""A run: units of a manifest through an engine into a store."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pointforms.bench.local_engine import Finished
+from pointforms.bench.records import Record, Unit
+from pointforms.bench.store import Store
+
+_BEAT = 10.0  # seconds between signs of life
+_PAUSE = 1.0  # seconds between looks at what other runs hold
+
+
+class Engine(Protocol):
+    """Trains units somewhere."""
+
+    name: str
+    workers: int
+
+    def run(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
+        """Train the units that `take` gives until it gives None, and yield each when finished."""
+
+
+@dataclass
+class Outcome:
+    """What a run did: fits that it trained, and how many of them failed; and those it found."""
+
+    trained: int = 0
+    failed: int = 0
+    found: int = 0
+    seconds: float = 0.0
+
+
+def run(
+    units: Sequence[Unit],
+    store: Store,
+    engine: Engine,
+    title: str = "",
+    retry: bool = False,
+    advance: Callable[[int], None] = lambda fits: None,
+) -> Outcome:
+    """Train what is missing in the store.
+
+    Units that another run holds are waited for, and taken over if that run dies.
+
+    Parameters
+    ----------
+    retry : whether fits that failed before are tried again
+    advance : is told of fits when they are there, first of those that were there before
+    """
+    outcome, start = Outcome(), time.monotonic()
+    number = store.begin(title, engine.name, engine.workers)
+    with _logged(store.path) as log, _heart(store, number, engine):
+        log.info(
+            "run %d: %s, %d fits, %s engine, %d workers",
+            number, title, sum(len(unit.fits) for unit in units), engine.name, engine.workers,
+        )  # fmt: skip
+        queue = _Queue(units, store, number, retry, outcome, advance)
+        try:
+            while True:
+                for unit, records in engine.run(queue.take):
+                    new = store.finish(number, records)
+                    outcome.trained += new
+                    outcome.failed += new if records[0].error else 0  # units fail whole
+                    advance(new)
+                    _tell(log, unit, records)
+                if not queue.waits():
+                    break
+                time.sleep(_PAUSE)
+        except BaseException as error:
+            log.info("run %d: stopped by %r", number, error)
+            raise
+        finally:
+            store.end(number)
+            outcome.seconds = time.monotonic() - start
+            log.info(
+                "run %d: %d fits in %.1f s, %d failed, %d were there",
+                number, outcome.trained, outcome.seconds, outcome.failed, outcome.found,
+            )  # fmt: skip
+    return outcome
+
+
+class _Queue:
+    """Units in order, claimed when they are taken; those of other runs come again later.
+
+    A unit of which a fit is missing is trained whole, so that it comes out as in any other run.
+    """
+
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        store: Store,
+        run: int,
+        retry: bool,
+        outcome: Outcome,
+        advance: Callable[[int], None],
+    ) -> None:
+        there = store.keys(failed=not retry)
+        left = [u for u in units if not {(u.row.key, *fit) for fit in u.fits} <= there]
+        self.units, self.others = deque(left), deque[Unit]()
+        self.store, self.run, self.retry = store, run, retry
+        self.outcome, self.advance = outcome, advance
+        self._found(sum(len(u.fits) for u in units) - sum(len(u.fits) for u in left))
+
+    def _found(self, fits: int) -> None:
+        self.outcome.found += fits
+        self.advance(fits)
+
+    def take(self) -> Unit | None:
+        while self.units:
+            unit = self.units.popleft()
+            found = self.store.claim(self.run, unit, self.retry)
+            if found == "busy":
+                self.others.append(unit)
+                continue
+            missing = 0 if isinstance(found, str) else len(found.fits)
+            self._found(len(unit.fits) - missing)
+            if missing:
+                return unit
+        return None
+
+    def waits(self) -> bool:
+        """Whether units of other runs are left, which are looked at again."""
+        self.units, self.others = self.others, deque()
+        return bool(self.units)
+
+
+@contextmanager
+def _heart(store: Store, run: int, engine: Engine) -> Iterator[None]:
+    """Signs of life while the run goes on."""
+    stop = threading.Event()
+
+    def beat() -> None:
+        while not stop.wait(_BEAT):
+            with suppress(sqlite3.OperationalError):  # locked; the next one may get through
+                store.beat(run, engine.workers)  # nodes may have joined
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+@contextmanager
+def _logged(store: Path) -> Iterator[logging.Logger]:
+    """A log beside the store, one line a unit."""
+    log = logging.Logger("pointforms.bench")
+    handler = logging.FileHandler(log_path(store), encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log.addHandler(handler)
+    try:
+        yield log
+    finally:
+        handler.close()
+
+
+def log_path(store: Path) -> Path:
+    return store.with_name(store.name + ".log")
+
+
+def _tell(log: logging.Logger, unit: Unit, records: Sequence[Record]) -> None:
+    row = unit.row
+    what = f"{row.task} {row.model} {dict(row.options)}"
+    fits = ", ".join(f"{fold}/{seed}" for fold, seed in unit.fits)
+    first = records[0]
+    if first.error is not None:
+        log.info("%s fold/seed %s: FAILED: %s", what, fits, first.error.strip().splitlines()[-1])
+        return
+    found = ", ".join(f"{record.auroc:.3f}" for record in records)
+    log.info("%s fold/seed %s: AUROC %s, %.1f s each", what, fits, found, first.seconds)

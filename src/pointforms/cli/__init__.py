@@ -1,0 +1,1 @@
+"""The `npf` command: one file per command."""

@@ -1,0 +1,166 @@
+"""The `npf report` command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import webbrowser
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pointforms.bench.records import Record, Row
+from pointforms.bench.store import Run, Store
+from pointforms.cli.console import explained
+from pointforms.support.files import check_output
+from pointforms.support.progress import track
+
+if TYPE_CHECKING:
+    from pointforms.bench.page.theory import TheoryView
+    from pointforms.bench.page.views import ModelView
+
+
+def report(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="A SQLite file of fits.")] = Path(
+        "results.db"
+    ),
+    out: Annotated[
+        Path | None, typer.Option(help="The HTML file; report.html if not given.")
+    ] = None,
+    explain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--explain",
+            metavar="TASK",
+            help="Show the selected point-form of this task; several may be given.",
+        ),
+    ] = None,
+    no_explain: Annotated[
+        bool, typer.Option("--no-explain", help="Fit nothing again: no views of models.")
+    ] = False,
+    theory: Annotated[
+        bool, typer.Option(help="Measure the quick theory lab and show it (seconds).")
+    ] = True,
+    manifest: Annotated[
+        str | None,
+        typer.Option(help="What was run: lists rows without a fit yet, and shows its text."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve it on this machine only.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any that is free.")] = 0,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Serve without opening a browser.")
+    ] = False,
+) -> None:
+    """Write one HTML page of a store: results, models, theory, costs, and how to do it again.
+
+    The page works offline, from its file. Without --explain it shows the selected point-forms of
+    at most two tasks that are quick to fit again.
+    """
+    with explained("report"), ExitStack() as stack:
+        if no_explain and explain:
+            raise ValueError(f"--no-explain and --explain {explain[0]}: one of them")
+        if serve and out is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pointforms-"))
+            page = Path(folder) / "report.html"
+        else:
+            page = out or Path("report.html")
+        check_output(page, store)
+        if not page.parent.is_dir():  # before the work, not after it
+            raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")
+        records, runs = _read(store)
+        rows, text = _manifest(manifest)
+        views, notes = ([], []) if no_explain else _views(records, explain or [])
+        _write(records, rows, runs, page, views, theory, _title(title, runs), text, notes)
+        size = page.stat().st_size / 1e6
+        if out is not None or not serve:
+            typer.echo(f"Page: {page.resolve()} ({size:.1f} MB)")
+        if serve:
+            _serve(page, port, not no_open)
+
+
+def _read(store: Path) -> tuple[list[Record], list[Run]]:
+    with Store(store, create=False) as there:
+        records, runs = there.records(predictions=False), there.runs()
+    if not records:
+        raise ValueError(f"no fits in {os.fspath(store)!r}: `npf run` or `npf sweep` makes some")
+    return records, runs
+
+
+def _manifest(source: str | None) -> tuple[list[Row], str | None]:
+    """Rows and text of the manifest that was run."""
+    if source is None:
+        return [], None
+    from pointforms.bench.manifest import read_manifest
+    from pointforms.bench.page.configuration import manifest_source
+
+    return read_manifest(source).rows(), manifest_source(source)
+
+
+def _title(given: str | None, runs: Sequence[Run]) -> str:
+    from pointforms.bench.page.document import TITLE
+
+    titles = {run.title for run in runs if run.title}
+    if given is not None:
+        return given
+    return titles.pop() if len(titles) == 1 else TITLE
+
+
+def _views(records: Sequence[Record], wanted: Sequence[str]) -> tuple[list[ModelView], list[str]]:
+    """Views of the tasks that were asked for, or of a few quick ones; and what could not be."""
+    from pointforms.bench.page.explaining import choices, model_view
+
+    views: list[ModelView] = []
+    notes = []
+    chosen = choices(records, wanted)
+    with track(len(chosen), "models", unit="models") as advance:
+        for record in chosen:
+            try:
+                views.append(model_view(record))
+            except Exception as error:  # nobody asked for this view: the page goes on without
+                if wanted:
+                    raise
+                notes.append(f"The model of {record.row.task} is not shown: {error}")
+            advance(1)
+    return views, notes
+
+
+def _write(
+    records: Sequence[Record],
+    rows: Sequence[Row],
+    runs: Sequence[Run],
+    page: Path,
+    views: Sequence[ModelView],
+    theory: bool,
+    title: str,
+    text: str | None,
+    notes: Sequence[str],
+) -> None:
+    from pointforms.bench.page.document import write_report
+
+    lab: TheoryView | None = None
+    if theory:
+        from pointforms.bench.page.theory import STEPS, theory_view
+
+        with track(STEPS, "theory") as advance:
+            lab = theory_view(advance)
+    write_report(records, rows, runs, page, views, lab, title, text, notes)
+
+
+def _serve(page: Path, port: int, opening: bool) -> None:
+    from pointforms.bench.page.serving import PageServer
+
+    # a request to end is as good as Ctrl-C: the page's folder is removed
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with PageServer(page, port) as server:
+        typer.echo(f"Serving {server.url} (Ctrl-C ends it)")
+        if opening:
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            typer.echo("")

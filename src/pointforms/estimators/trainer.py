@@ -1,0 +1,345 @@
+"""One training loop for one fit or many.
+
+Fits of one shape (folds × seeds × learning rates) train together: their parameters are stacked
+and each step is one vectorised call. The order of batches, the initial parameters and the updates
+of a fit depend on its own seed only, so that together or alone it comes out the same.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from pointforms.estimators import allocator
+from pointforms.support.progress import track
+
+# Numbers in the factors of one step of fits that train together: beyond it they only crowd the
+# cache.
+_TOGETHER = 1 << 21
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What distinguishes one fit from another of its shape."""
+
+    train: np.ndarray
+    validation: np.ndarray
+    seed: int
+    learning_rate: float = 3e-3
+    weight_decay: float = 1e-3
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What all fits share."""
+
+    epochs: int = 60
+    batch_size: int = 32
+    patience: int = 20
+    points: int | None = None  # points of each cloud that an epoch looks at
+
+
+@dataclass
+class Fitted:
+    """A trained model and how it came to be."""
+
+    model: nn.Module
+    best_epoch: int
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+class Store(Protocol):
+    """Clouds as tensors on one device, from which batches are gathered."""
+
+    sizes: Tensor  # points of each cloud
+    stackable: bool  # whether batches of several fits can be stacked
+
+    @property
+    def batch(self) -> Callable[..., Any]:
+        """Makes a batch of its parts."""
+
+    def gather(self, index: Tensor, rows: Tensor | None = None) -> Any:
+        """A batch of the clouds of index (..., B), or of some rows of them.
+
+        It has a `tree` of parts, as torch.func takes them.
+        """
+
+    def numbers(self) -> int:
+        """Numbers that a batch holds for each point."""
+
+
+Loss = Callable[[Tensor, Tensor], Tensor]  # (B, outputs), (B, ...) -> (B,)
+
+
+def train(
+    make_model: Callable[[Fit], nn.Module],
+    store: Store,
+    targets: Tensor,
+    loss: Loss,
+    fits: Sequence[Fit],
+    schedule: Schedule,
+    *,
+    together: bool | None = None,
+    progress: bool = False,
+) -> list[Fitted]:
+    """Train every fit; each keeps the parameters of its best epoch on its validation part.
+
+    Parameters
+    ----------
+    make_model : makes the untrained model of a fit, from its seed and training part
+    store, targets : all clouds and their labels, to which fits refer by index
+    loss : of each cloud
+    together : whether fits of one shape are stacked; None decides by size
+    """
+    groups: dict[int, list[int]] = defaultdict(list)
+    for i, fit in enumerate(fits):
+        groups[-(-len(fit.train) // schedule.batch_size)].append(i)
+    done: list[Fitted | None] = [None] * len(fits)
+    total = len(fits) * schedule.epochs
+    with allocator.kept(), track(total, "training", progress) as advance:
+        for members in groups.values():
+            size = _stack_size(store, schedule, together)
+            for start in range(0, len(members), size):
+                part = members[start : start + size]
+                trained = _train_stack(
+                    make_model, store, targets, loss, [fits[i] for i in part], schedule, advance
+                )
+                for i, fitted in zip(part, trained, strict=True):
+                    done[i] = fitted
+    return [fitted for fitted in done if fitted is not None]
+
+
+def _stack_size(store: Store, schedule: Schedule, together: bool | None) -> int:
+    if not store.stackable:
+        return 1
+    if together is not None:
+        return 1_000_000 if together else 1
+    n = min(int(store.sizes.max()), schedule.points or int(store.sizes.max()))
+    return max(1, _TOGETHER // (schedule.batch_size * n * store.numbers()))
+
+
+class _Stack:
+    """Models of one shape as one set of parameters with a leading dimension."""
+
+    def __init__(self, models: list[nn.Module]) -> None:
+        self.template = models[0]
+        self.single = len(models) == 1
+        params, buffers = stack_module_state(models)  # type: ignore[arg-type]
+        self.params = {name: p.detach() for name, p in params.items()}
+        self.buffers = {name: b.detach() for name, b in buffers.items()}
+
+    def call(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+        """function(params, buffers, *args) of every model: (E, ...).
+
+        Arguments have a leading dimension for the models, unless there is one only.
+        """
+        if self.single:  # no need for the machinery, and its limits do not bind
+            return function(_first(self.params), _first(self.buffers), *args).unsqueeze(0)
+        return vmap(function)(self.params, self.buffers, *args)  # type: ignore
+
+    def gradients(
+        self, function: Callable[..., Tensor], *args: Any
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """Gradients of function(params, buffers, *args) of every model, and its values (E,)."""
+        # no model's value depends on another's parameters, so the sum has each one's gradient
+        self.params = {name: p.requires_grad_() for name, p in self.params.items()}
+        values = self.call(function, *args)
+        grads = torch.autograd.grad(values.sum(), list(self.params.values()))
+        self.params = {name: p.detach() for name, p in self.params.items()}
+        return dict(zip(self.params, grads, strict=True)), values.detach()
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with some of the models only."""
+        self.params = {name: p[rows] for name, p in self.params.items()}
+        self.buffers = {name: b[rows] for name, b in self.buffers.items()}
+        self.single = len(rows) == 1
+
+    def state(self) -> dict[str, Tensor]:
+        return {**self.params, **self.buffers}
+
+
+def _first(tree: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The first model's part of stacked tensors: views, so that buffers can be updated."""
+    return {name: value[0] for name, value in tree.items()}
+
+
+class _AdamW:
+    """AdamW on stacked parameters, with a learning rate and decay for each model."""
+
+    def __init__(self, params: dict[str, Tensor], fits: Sequence[Fit]) -> None:
+        like = next(iter(params.values()))
+        self.rate = like.new_tensor([fit.learning_rate for fit in fits])
+        self.decay = like.new_tensor([fit.weight_decay for fit in fits])
+        self.moments = {
+            name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in params.items()
+        }
+        self.steps = 0
+
+    def step(self, params: dict[str, Tensor], grads: dict[str, Tensor], factor: float) -> None:
+        self.steps += 1
+        unbias1, unbias2 = 1 - 0.9**self.steps, 1 - 0.999**self.steps
+        for name, p in params.items():
+            m, v = self.moments[name]
+            m.lerp_(grads[name], 0.1)
+            v.lerp_(grads[name].square(), 0.001)
+            rate = (factor * self.rate).view(-1, *([1] * (p.ndim - 1)))
+            decay = self.decay.view_as(rate)
+            update = (m / unbias1) / ((v / unbias2).sqrt_().add_(1e-8))
+            p -= rate * (update + decay * p)
+
+    def keep(self, rows: Tensor) -> None:
+        self.rate, self.decay = self.rate[rows], self.decay[rows]
+        self.moments = {name: (m[rows], v[rows]) for name, (m, v) in self.moments.items()}
+
+
+def _train_stack(
+    make_model: Callable[[Fit], nn.Module],
+    store: Store,
+    targets: Tensor,
+    loss: Loss,
+    fits: Sequence[Fit],
+    schedule: Schedule,
+    advance: Callable[[int], None],
+) -> list[Fitted]:
+    models = [make_model(fit) for fit in fits]
+    for model in models:
+        model.train()
+    stack = _Stack(models)
+    optimizer = _AdamW(stack.params, fits)
+    shuffles = [np.random.default_rng([fit.seed, 7]) for fit in fits]
+    running = list(range(len(fits)))
+    best_loss = [float("inf")] * len(fits)
+    best_state: list[dict[str, Tensor]] = [{} for _ in fits]
+    fitted = [Fitted(model, 0) for model in models]
+    template = stack.template
+
+    def batch_loss(params: Any, buffers: Any, tree: Any, y: Tensor, counts: Tensor) -> Tensor:
+        out = functional_call(template, (params, buffers), (store.batch(*tree), counts))
+        return (counts * loss(out, y)).sum() / counts.sum()
+
+    def evaluate(params: Any, buffers: Any, tree: Any) -> Tensor:
+        outputs: Tensor = functional_call(template, (params, buffers), (store.batch(*tree),))
+        return outputs
+
+    for epoch in range(schedule.epochs):
+        template.train()
+        # cosine from the full rate to none
+        factor = 0.5 * (1 + np.cos(np.pi * epoch / schedule.epochs))
+        orders = [_batches(fits[i].train, schedule.batch_size, shuffles[i]) for i in running]
+        total = torch.zeros(len(running), device=store.sizes.device)
+        for step in range(len(orders[0][0])):
+            index = torch.from_numpy(np.stack([o[0][step] for o in orders]))
+            counts = torch.from_numpy(np.stack([o[1][step] for o in orders])).to(
+                targets.device, next(iter(stack.params.values())).dtype
+            )
+            rows = _some_rows(store, index, schedule.points, [shuffles[i] for i in running])
+            if stack.single:
+                index, counts = index[0], counts[0]
+                rows = None if rows is None else rows[0]
+            tree = store.gather(index, rows).tree()
+            grads, value = stack.gradients(batch_loss, tree, targets[index], counts)
+            optimizer.step(stack.params, grads, float(factor))
+            total = total + value.detach()
+        template.eval()
+        scores = _validation_losses(
+            stack, evaluate, store, targets, loss, [fits[i] for i in running]
+        )
+        going = []
+        for place, i in enumerate(running):
+            trained = float(total[place]) / len(orders[0][0])
+            fitted[i].history.append({"train": trained, "validation": scores[place]})
+            if scores[place] < best_loss[i]:
+                best_loss[i], fitted[i].best_epoch = scores[place], epoch
+                best_state[i] = {k: v[place].clone() for k, v in stack.state().items()}
+            if epoch - fitted[i].best_epoch < schedule.patience:
+                going.append(place)
+        advance(len(running))
+        if len(going) < len(running):
+            advance((len(running) - len(going)) * (schedule.epochs - epoch - 1))
+            rows_kept = torch.tensor(going, dtype=torch.long)
+            running = [running[place] for place in going]
+            if not running:
+                break
+            stack.keep(rows_kept)
+            optimizer.keep(rows_kept)
+    for fit, one, state in zip(fits, fitted, best_state, strict=True):
+        if not state:
+            raise FloatingPointError(
+                f"training diverged: the loss was never finite (learning_rate={fit.learning_rate}, "
+                f"seed={fit.seed})"
+            )
+        one.model.load_state_dict(state)
+        one.model.eval()
+    return fitted
+
+
+def _batches(
+    train: np.ndarray, size: int, rng: np.random.Generator
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """A shuffled epoch in batches of one size, the last filled up with clouds that do not count."""
+    order = rng.permutation(train)
+    steps = -(-len(order) // size)
+    filled = np.resize(order, steps * size)
+    counts = (np.arange(steps * size) < len(order)).astype(np.float64)
+    return np.split(filled, steps), np.split(counts, steps)
+
+
+def _some_rows(
+    store: Store, index: Tensor, points: int | None, rngs: list[np.random.Generator]
+) -> Tensor | None:
+    """Random points of each cloud, where it has more than are asked for: (E, B, points)."""
+    if points is None or int(store.sizes.max()) <= points:
+        return None
+    chosen = np.empty((*index.shape, points), dtype=np.int64)
+    sizes = store.sizes.cpu().numpy()
+    for e, rng in enumerate(rngs):
+        for b, cloud in enumerate(index[e].tolist()):
+            n = sizes[cloud]
+            chosen[e, b] = rng.permutation(n)[:points] if n > points else np.arange(points)
+    return torch.from_numpy(chosen).to(index.device)
+
+
+def _validation_losses(
+    stack: _Stack,
+    evaluate: Callable[..., Tensor],
+    store: Store,
+    targets: Tensor,
+    loss: Loss,
+    fits: Sequence[Fit],
+) -> list[float]:
+    """Mean loss of each fit on its validation part."""
+    longest = max(len(fit.validation) for fit in fits)
+    filled = np.stack([np.resize(fit.validation, longest) for fit in fits])
+    counts = np.stack([np.arange(longest) < len(fit.validation) for fit in fits])
+    totals = np.zeros(len(fits))
+    for start in range(0, longest, 64):
+        index = torch.from_numpy(filled[:, start : start + 64])
+        tree = store.gather(index[0] if stack.single else index).tree()
+        with torch.no_grad():
+            out = stack.call(evaluate, tree)
+            each = loss(out.flatten(0, 1), targets[index].flatten(0, 1)).view(index.shape)
+        totals += (each.double().cpu().numpy() * counts[:, start : start + 64]).sum(1)
+    return [float(mean) for mean in totals / counts.sum(1)]
+
+
+def apply(
+    function: Callable[[Any], Tensor],
+    model: nn.Module,
+    store: Store,
+    batch_size: int = 64,
+) -> Tensor:
+    """What a function of batches gives for every cloud, in batches of like sizes: (N, ...)."""
+    model.eval()
+    order = store.sizes.argsort()
+    with torch.no_grad():
+        found = torch.cat([function(store.gather(index)) for index in order.split(batch_size)])
+    result = torch.empty_like(found)
+    result[order] = found
+    return result

@@ -1,0 +1,93 @@
+"""The learned forms themselves, in the coordinates of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from pointforms.clouds import as_tensor
+from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.exterior import compound
+from pointforms.nn.coefficients import WedgeCoefficients
+from pointforms.nn.network import PointFormNetwork
+from pointforms.nn.point_forms import PointForms
+
+
+def coefficients(model: Any, points: Any, degree: int | None = None) -> np.ndarray:
+    """Coefficients F_aI of the learned forms ω_a = Σ_I F_aI dx^I: (n, l, C(D, k)).
+
+    x are the coordinates of the data. The network works in x̂ = (x - m) / s, where
+    dx̂^I = dx^I / Π_{i in I} s_i; that factor is in the coefficients, so that with the Gram fields
+    of the data `pf.comparison_matrix` gives what the estimator's `comparison_matrices` gives.
+
+    Parameters
+    ----------
+    model : a fitted estimator of point-forms, or a PointFormNetwork
+    points : (n, D)
+    degree : int or None
+        Which forms, of a model that has several degrees.
+    """
+    network = network_of(model)
+    layer = layer_of(network, degree)
+    given = as_tensor(points, "points")
+    if given.ndim != 2 or given.shape[1] != len(network.mean):
+        raise ValueError(
+            f"points have shape {tuple(given.shape)}: expected (n, {len(network.mean)})"
+        )
+    with torch.no_grad():
+        F: np.ndarray = evaluate(network, layer, given.to(network.mean)).double().cpu().numpy()
+    return F
+
+
+def form(model: Any, index: int, degree: int | None = None) -> Callable[[Any], np.ndarray]:
+    """The learned form ω_index as a callable (n, D) -> (n, C(D, k)), as `pf.inner` takes it."""
+    count = layer_of(network_of(model), degree).forms
+    if not 0 <= index < count:
+        raise ValueError(f"index={index!r}: the model has {count} forms, 0 to {count - 1}")
+
+    def omega(points: Any) -> np.ndarray:
+        return coefficients(model, points, degree)[:, index]
+
+    return omega
+
+
+def network_of(model: Any) -> PointFormNetwork:
+    """The network of a fitted estimator, or the network that was given."""
+    if isinstance(model, PointFormEstimator):
+        check_is_fitted(model, "model_")
+        model = model.model_
+    if not isinstance(model, PointFormNetwork):
+        raise TypeError(
+            f"model is a {type(model).__name__}: expected a fitted estimator of point-forms or a "
+            "PointFormNetwork"
+        )
+    return model
+
+
+def layer_of(network: PointFormNetwork, degree: int | None) -> PointForms:
+    """The forms of one degree, which need not be said where there is only one."""
+    layers = {layer.degree: layer for layer in network.point_forms()}
+    if degree is None and len(layers) == 1:
+        return next(iter(layers.values()))
+    if degree is None or degree not in layers:
+        raise ValueError(
+            f"degree={degree!r}: the model's forms have degree {', '.join(map(str, layers))}"
+        )
+    return layers[degree]
+
+
+def evaluate(network: PointFormNetwork, layer: PointForms, points: Tensor) -> Tensor:
+    """Coefficients of a layer's forms at points (..., D), in their coordinates: (..., l, C(D, k)).
+
+    For wedge forms (Σ α_1 ∧ ... ∧ α_k)_I = Σ det[α_a,i_b], the minors of the 1-forms.
+    """
+    found: Tensor = layer.network((points - network.mean) / network.scale)
+    if isinstance(layer.network, WedgeCoefficients):
+        one_forms = found.unflatten(-2, (layer.forms, layer.network.terms, layer.degree))
+        return compound(one_forms, layer.degree).squeeze(-2).sum(-2)
+    return found

@@ -1,0 +1,153 @@
+"""Gram fields: the factor V of G(p_i) = V_i V_iᵀ at every point of a cloud."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from pointforms.geometry.estimate import Geometry
+from pointforms.geometry.neighbors import BLOCK
+from pointforms.geometry.settings import Center, GramSettings
+
+
+def gram_factors(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Tensor]:
+    """V (B, n, D, r) with V Vᵀ = G, and the trace that `rank` left out (B, n).
+
+    G(p_i) = 1 / (2 ε ρ_i² kept_i) Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ
+    """
+    B, n, D = geometry.points.shape
+    k = geometry.kernel.weights.shape[-1]
+    projector = settings.spectrum == "projector"
+    r = min(k, int(geometry.dimension.max()) if projector else D, settings.rank or D)
+    V = geometry.points.new_empty(B * n, D, r)
+    trace, lost = V.new_empty(B * n), V.new_zeros(B, n)
+    for rows, columns in weighted_differences(geometry, geometry.points, settings.center):
+        trace[rows] = squared_norm(columns)
+        if projector:
+            d = geometry.dimension.expand(B, n).flatten()[rows]
+            V[rows], lost.view(-1)[rows] = _projector(columns, d, r)
+        elif r < min(k, D):
+            V[rows], lost.view(-1)[rows] = _leading(columns, r)
+        else:
+            V[rows] = columns.mT if k <= D else _cholesky(columns.mT @ columns)
+    V = V.view(B, n, D, r)
+    if not projector and settings.calibrate:
+        factor = calibration(trace.view(B, n), geometry.dimension, settings.calibrate)
+        V *= factor.sqrt().view(B, -1, 1, 1)
+        if r < min(k, D):
+            lost *= factor
+    return V, lost
+
+
+def weighted_differences(
+    geometry: Geometry, values: Tensor, center: Center
+) -> Iterator[tuple[slice, Tensor]]:
+    """Blocks of rows i of the flattened batch, with the columns of V_i at each.
+
+    sqrt(K̂_ij / (2 ε ρ_i² kept_i)) (f_j - c_i), for functions f given by values (B, n, m) and
+    c_i = Σ_j K̂_ij f_j or f_i: (rows, k, m).
+    """
+    B, n, m = values.shape
+    flat = values.flatten(0, 1)
+    weights = geometry.kernel.weights.flatten(0, 1)
+    half_rate = 0.5 * geometry.kernel.rate().flatten()
+    index = None if geometry.lists.index is None else geometry.lists.index.flatten(0, 1)
+    k = weights.shape[-1]
+    for rows in _row_blocks(B, n, max(1, BLOCK // (k * m)), whole_clouds=index is None):
+        w = weights[rows]
+        if index is None:  # every row sees its whole cloud: no lists to gather along
+            cloud = values[rows.start // n : -(-rows.stop // n)].unsqueeze(1)
+            per_cloud = w.view(len(cloud), -1, k)
+            c = (
+                per_cloud @ cloud.squeeze(1)
+                if center == "mean"
+                else flat[rows].view(len(cloud), -1, m)
+            )
+            columns = (cloud - c.unsqueeze(2)).flatten(0, 1)
+        else:
+            columns = flat.index_select(0, index[rows].flatten()).view(-1, k, m)
+            columns -= w.unsqueeze(1) @ columns if center == "mean" else flat[rows].unsqueeze(1)
+        columns *= (w * half_rate[rows].unsqueeze(1)).sqrt_().unsqueeze(-1)
+        yield rows, columns
+
+
+def _row_blocks(B: int, n: int, size: int, whole_clouds: bool) -> Iterator[slice]:
+    """Slices of at most `size` of B n rows, none with parts of two clouds if so asked."""
+    if whole_clouds and size < n:
+        for start in range(0, B * n, n):
+            yield from (slice(s, min(s + size, start + n)) for s in range(start, start + n, size))
+        return
+    size = size // n * n if whole_clouds else size
+    yield from (slice(s, min(s + size, B * n)) for s in range(0, B * n, size))
+
+
+def calibration(trace: Tensor, d: Tensor, mode: Literal[True, "point"]) -> Tensor:
+    """Factor that makes the mean trace (B, 1), or every trace (B, n), of (B, n) equal to d (B, 1).
+
+    Where the trace is zero (a neighbourhood of copies) there is nothing to scale.
+    """
+    reference = trace if mode == "point" else trace.mean(-1, keepdim=True)
+    return torch.where(reference > 0, d / reference, 1.0)
+
+
+def _cholesky(G: Tensor) -> Tensor:
+    """Lower triangular V with V Vᵀ = G to rounding, for singular G too: (R, D, D).
+
+    G = S R S with R of unit diagonal. A shift of a few rounding errors keeps the pivots of a
+    singular R positive, and small features keep their digits. Where it is not enough, the
+    eigenvectors serve.
+    """
+    D, precision = G.shape[-1], torch.finfo(G.dtype)
+    S = G.diagonal(dim1=-2, dim2=-1).clamp_min(precision.tiny).sqrt()
+    R = G / (S.unsqueeze(-1) * S.unsqueeze(-2))
+    R.diagonal(dim1=-2, dim2=-1).add_(4 * D * precision.eps)
+    V: Tensor
+    V, failed = torch.linalg.cholesky_ex(R)
+    if bool(failed.any()):
+        bad = failed > 0
+        values, vectors = torch.linalg.eigh(R[bad])
+        V[bad] = vectors * values.clamp_min(0).sqrt().unsqueeze(-2)
+    return S.unsqueeze(-1) * V
+
+
+def squared_norm(columns: Tensor) -> Tensor:
+    """tr G of columns (R, k, D), without a temporary of their size: (R,)."""
+    norm: Tensor = torch.linalg.vector_norm(columns, dim=(-2, -1))
+    return norm.square()
+
+
+def _leading(columns: Tensor, r: int) -> tuple[Tensor, Tensor]:
+    """The top r directions of G at their own length, and the trace of the rest."""
+    values, directions = leading_directions(columns, r)
+    values = values.clamp_min(0)
+    rest = squared_norm(columns) - values.sum(-1)
+    return directions * values.sqrt().unsqueeze(1), rest.clamp_min(0)
+
+
+def _projector(columns: Tensor, d: Tensor, r: int) -> tuple[Tensor, Tensor]:
+    """Orthonormal top min(d, r) directions, zero columns beyond, and what r cut from d."""
+    values, directions = leading_directions(columns, r)
+    # a direction without variance is not one: its eigenvector is arbitrary
+    k, D = columns.shape[1:]
+    real = values > 8 * min(k, D) * torch.finfo(values.dtype).eps * values[:, :1]
+    real &= torch.arange(r, device=d.device) < d.unsqueeze(1)
+    return directions * real.unsqueeze(1), (d.clamp_max(min(k, D)) - r).clamp_min(0)
+
+
+def leading_directions(columns: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Largest eigenvalues (R, count), descending, of G = columnsᵀ columns and their eigenvectors.
+
+    From the smaller of G (D, D) and columns columnsᵀ (k, k): (R, k, D) -> (R, D, count).
+    """
+    k, D = columns.shape[1:]
+    if k >= D:
+        values, vectors = torch.linalg.eigh(columns.mT @ columns)
+        return values[:, -count:].flip(-1), vectors[..., -count:].flip(-1)
+    values, left = torch.linalg.eigh(columns @ columns.mT)
+    values, left = values[:, -count:].flip(-1), left[..., -count:].flip(-1)
+    directions = columns.mT @ left
+    norms = directions.norm(dim=-2, keepdim=True)
+    return values, directions / norms.clamp_min(torch.finfo(norms.dtype).tiny)

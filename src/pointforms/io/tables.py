@@ -1,0 +1,174 @@
+"""Clouds from tables: parquet, CSV, data frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pointforms.clouds import Clouds
+from pointforms.io.columns import (
+    Annotations,
+    PathLike,
+    existing,
+    grouped,
+    one_a_cloud,
+    present,
+    some_rows,
+)
+from pointforms.support.extras import need
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def read_table(table: PathLike | Any, cloud: str, features: Sequence[str] | None = None) -> Clouds:
+    """Clouds from a table with one row a point and a column that says which cloud it is in.
+
+    Parameters
+    ----------
+    table : path, or a pandas, polars or Arrow table
+        A path ends in .parquet, .csv or .tsv.
+    cloud : str
+        The column of cloud ids. Clouds come in order of first appearance.
+    features : list of str, or None
+        The columns of coordinates; None takes every numeric column but the id.
+    """
+    return read_annotated_table(table, cloud, features)[0]
+
+
+def read_annotated_table(
+    table: PathLike | Any,
+    cloud: str,
+    features: Sequence[str] | None = None,
+    annotations: Sequence[str] = (),
+    optional: Sequence[str] = (),
+) -> tuple[Clouds, Annotations]:
+    """The clouds of a table, and columns with one value a cloud (labels, patients): (B,) each.
+
+    Optional annotations are those that need not be there.
+    """
+    pa = need("pyarrow", "table")
+    if isinstance(features, str):
+        raise TypeError(f"features={features!r}: expected a list of column names")
+    rows = _arrow_table(table, (cloud, *annotations, *optional))
+    annotations = [*annotations, *(name for name in optional if name in rows.column_names)]
+    repeated = {name for name in rows.column_names if rows.column_names.count(name) > 1}
+    if repeated:
+        raise ValueError(f"the table has several columns {min(repeated)!r}")
+    for name in (cloud, *annotations):
+        if name not in rows.column_names:
+            raise ValueError(f"no column {name!r}: {present(rows.column_names, name)}")
+    chosen = _feature_columns(rows, features, (cloud, *annotations))
+    if not chosen:
+        beside = "features is empty" if features is not None else "the table has no numeric column"
+        raise ValueError(f"{beside}: expected columns of coordinates beside {cloud!r}")
+    if rows.num_rows == 0:
+        raise ValueError("the table has no rows")
+    ids = rows.column(cloud).combine_chunks()
+    if ids.null_count:
+        empty = np.flatnonzero(np.asarray(ids.is_null()))
+        raise ValueError(
+            f"column {cloud!r} is empty in {len(empty)} of {rows.num_rows} rows: {some_rows(empty)}"
+        )
+    if isinstance(ids, pa.DictionaryArray):
+        ids = ids.cast(ids.type.value_type)
+    encoded = ids.dictionary_encode()
+    codes, names = np.asarray(encoded.indices), encoded.dictionary.to_pylist()
+    columns = [_numbers(rows.column(name)) for name in chosen]
+    for name, column in zip(chosen, columns, strict=True):
+        bad = np.flatnonzero(~np.isfinite(column))
+        if len(bad):
+            raise ValueError(
+                f"column {name!r} has {len(bad)} missing or non-finite values: {some_rows(bad)}"
+            )
+    values = {name: np.array(rows.column(name).to_pylist(), dtype=object) for name in annotations}
+    found = {name: one_a_cloud(values[name], codes, names, name) for name in annotations}
+    return grouped(np.column_stack(columns), codes, names, chosen), found
+
+
+def _arrow_table(table: PathLike | Any, ids: Sequence[str]) -> pyarrow.Table:
+    """A table with these columns, where it has them, as they are written: 01 is not 1."""
+    import pyarrow as pa
+
+    if isinstance(table, pa.Table):
+        return table
+    if type(table).__module__.startswith("pandas."):
+        return pa.Table.from_pandas(table, preserve_index=False)
+    if not isinstance(table, str | os.PathLike):
+        if hasattr(table, "__arrow_c_stream__"):
+            return pa.table(table)
+        raise TypeError(f"table is a {type(table).__name__}: expected a path or a data frame")
+    path = existing(table)
+    kind = path.suffix.lower()
+    if kind not in (".parquet", ".csv", ".tsv"):
+        raise ValueError(f"table {str(table)!r}: expected .parquet, .csv or .tsv")
+    try:
+        if kind == ".parquet":
+            import pyarrow.parquet as parquet
+
+            rows = parquet.read_table(path)
+            # pandas stores its index as columns: they are not features
+            stored = (rows.schema.pandas_metadata or {}).get("index_columns", [])
+            index = [c for c in stored if isinstance(c, str) and c not in ids]
+            return rows.drop_columns([c for c in index if c in rows.column_names])
+        import pyarrow.csv as csv
+
+        parse = csv.ParseOptions(delimiter="," if kind == ".csv" else "\t")
+        convert = csv.ConvertOptions(
+            column_types={name: pa.string() for name in ids}, strings_can_be_null=True
+        )
+        return csv.read_csv(path, parse_options=parse, convert_options=convert)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{str(table)!r} cannot be read as {kind[1:]}: {error}") from None
+
+
+def _feature_columns(
+    rows: pyarrow.Table, features: Sequence[str] | None, others: Sequence[str]
+) -> list[str]:
+    """The given columns, or all that hold numbers; a column that almost does is refused."""
+    for name in features or ():
+        if name not in rows.column_names:
+            raise ValueError(f"no feature column {name!r}: {present(rows.column_names, name)}")
+    # a column without a name is an index that was saved
+    candidates = [n for n in rows.column_names if n not in (*others, "")]
+    chosen = []
+    for name in candidates if features is None else list(features):
+        if _is_number(rows.schema.field(name).type):
+            chosen.append(name)
+            continue
+        values = rows.column(name).to_pylist()
+        bad = [i for i, value in enumerate(values) if not _reads_as_number(value)]
+        if features is not None or len(bad) < len(values):
+            raise TypeError(
+                f"column {name!r} holds {rows.schema.field(name).type}: "
+                f"not numbers in {some_rows(np.array(bad, dtype=int), values)}"
+            )
+    return chosen
+
+
+def _reads_as_number(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number(kind: pyarrow.DataType) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _numbers(column: pyarrow.ChunkedArray) -> np.ndarray:
+    """A column as floats, gaps as NaN, which the check of the clouds reports."""
+    import pyarrow as pa
+
+    kind = column.type if column.type in (pa.float32(), pa.float64()) else pa.float64()
+    values: np.ndarray = column.cast(kind, safe=False).to_numpy()
+    return values

@@ -1,0 +1,288 @@
+"""Classical classifiers on features of clouds: logistic regression, random forest, RBF-SVM.
+
+What they choose (penalties, kernel widths) they choose by cross-validation inside the training
+clouds, groups kept apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from pointforms.estimators.network import encoded_labels
+from pointforms.geometry.field import GramField
+from pointforms.summaries import PooledSummaries
+
+Head = Literal["logistic", "forest", "svm"]
+Folds = list[tuple[np.ndarray, np.ndarray]]
+_Fitted = tuple[Any, dict[str, Any], float]  # a classifier, what was chosen, and at what loss
+
+_FOLDS = 5
+# Inverse penalties of the logistic regression; without folds to choose by, the default. So many
+# worse ones in a row end the search.
+_LOGISTIC_C, _LOGISTIC_DEFAULT, _LOGISTIC_PATIENCE = np.logspace(-5, 3, 17), 1e-2, 3
+# Of the SVM: C, and γ in units of 1 / features, what standardised features call for.
+_SVM_C = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+_SVM_GAMMA = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+_SVM_DEFAULT = (1.0, 1.0)
+# Share of the features that a split of a tree looks at.
+_FOREST_SHARES: tuple[float | str, ...] = ("sqrt", 0.1)
+_TREES, _TREES_TO_CHOOSE = 500, 60
+
+
+class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classify clouds by fixed features of each and a classical classifier behind them.
+
+    Parameters
+    ----------
+    features : transformer
+        From a list of (n_i, D) clouds to features (N, f). It does not see the labels. If it has
+        a method `choices()`, names and columns of alternative sets of features, the set is
+        chosen too.
+    head : "logistic", "forest" or "svm"
+        Penalised logistic regression, random forest, or an SVM with Gaussian kernel and
+        calibrated probabilities. Penalty, kernel width and the forest's share of features are
+        those of the smallest log-loss over five folds of the training clouds.
+    random_state : int, RandomState or None
+        Of the inner folds and the forest.
+
+    Attributes
+    ----------
+    classes_ : (C,)
+    features_, columns_, head_ : the fitted transformer, the features used, and the classifier
+    chosen_ : dict
+        What cross-validation chose; empty where a class has a single group, which leaves
+        nothing to validate on, and defaults are taken.
+    validation_loss_ : float
+        Its log-loss there.
+    n_features_in_ : int
+    """
+
+    def __init__(
+        self,
+        features: Any,
+        head: Head = "logistic",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.features = features
+        self.head = head
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
+        """Learn the classes.
+
+        Parameters
+        ----------
+        clouds : list of (n_i, D), or of their Gram fields
+        y : (N,)
+            Labels of any kind.
+        groups : (N,) or None
+            Clouds of one group stay on one side of every inner split.
+        """
+        head, transformer = self._options()
+        if head not in _HEADS:
+            raise ValueError(f"head={head!r}: expected one of {', '.join(map(repr, _HEADS))}")
+        clouds = list(clouds)
+        classes, codes = encoded_labels(y, len(clouds))
+        if groups is not None and len(groups) != len(clouds):
+            raise ValueError(f"groups has {len(groups)} entries for {len(clouds)} clouds")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        folds = inner_folds(codes, groups, seed)
+        with _one_thread():
+            clouds = self.prepare(clouds)  # once, for both fit and transform
+            X = transformer.fit(clouds).transform(clouds)
+            self.features_ = transformer
+            self._fit_head(X, codes, folds, head, seed)
+        self.classes_ = classes
+        self.n_features_in_: int = transformer.n_features_in_
+        return self
+
+    def _fit_head(
+        self, X: np.ndarray, codes: np.ndarray, folds: Folds, head: Head, seed: int
+    ) -> None:
+        """Fit the head on every choice of features and keep the best; without folds, the first."""
+        choices = {"all": np.arange(X.shape[1])}
+        if hasattr(self.features_, "choices"):
+            choices = self.features_.choices()
+        best = np.inf
+        for name in list(choices)[: None if folds else 1]:
+            model, chosen, loss = _HEADS[head](X[:, choices[name]], codes, folds, seed)
+            if loss < best or not folds:
+                best, self.head_, self.columns_ = loss, model, choices[name]
+                self.chosen_: dict[str, Any] = chosen
+                self.validation_loss_ = loss if folds else np.nan
+                if len(choices) > 1:
+                    self.chosen_ = chosen | {"features": name}
+
+    def _options(self) -> tuple[Head, Any]:
+        """The kind of head, and the unfitted transformer."""
+        return self.head, clone(self.features)
+
+    def prepare(self, clouds: Any) -> list[Any]:
+        """What is computed of every cloud once: Gram fields where the features come from them."""
+        _, transformer = self._options()
+        if hasattr(transformer, "gram_fields"):
+            return list(transformer.gram_fields(clouds))
+        return list(clouds)
+
+    def predict_proba(self, clouds: Any) -> np.ndarray:
+        """Probabilities of the classes: (N, C)."""
+        check_is_fitted(self, "head_")
+        clouds = list(clouds)
+        self._check_width(clouds)
+        with _one_thread():
+            X = self.features_.transform(clouds)[:, self.columns_]
+            found: np.ndarray = self.head_.predict_proba(X)
+        return found
+
+    def predict(self, clouds: Any) -> np.ndarray:
+        """The most probable class of each cloud: (N,)."""
+        best = self.predict_proba(clouds).argmax(1)
+        found: np.ndarray = self.classes_[best]
+        return found
+
+    def _check_width(self, clouds: list[Any]) -> None:
+        """Refuse another width here, before geometry is asked for the fitted dimension."""
+        if clouds:
+            points = clouds[0].points if isinstance(clouds[0], GramField) else clouds[0]
+            shape = np.shape(points)
+            if len(shape) == 2 and shape[1] != self.n_features_in_:
+                raise ValueError(
+                    f"the clouds have {shape[1]} features, but {type(self).__name__} was fitted "
+                    f"with {self.n_features_in_}"
+                )
+
+
+def logistic_regression(
+    random_state: int | np.random.RandomState | None = None,
+) -> FeatureClassifier:
+    """Logistic regression on pooled summaries, its L2 penalty chosen by cross-validation."""
+    return FeatureClassifier(PooledSummaries(), "logistic", random_state)
+
+
+def random_forest(random_state: int | np.random.RandomState | None = None) -> FeatureClassifier:
+    """500 trees on pooled summaries, the features of a split chosen by cross-validation."""
+    return FeatureClassifier(PooledSummaries(), "forest", random_state)
+
+
+def rbf_svm(random_state: int | np.random.RandomState | None = None) -> FeatureClassifier:
+    """SVM with Gaussian kernel on pooled summaries, C and γ chosen by cross-validation."""
+    return FeatureClassifier(PooledSummaries(), "svm", random_state)
+
+
+def inner_folds(codes: np.ndarray, groups: Any, seed: int) -> Folds:
+    """Up to five folds (train, validation) with every class on both sides, groups kept together.
+
+    None at all where classes and groups allow no two.
+    """
+    members = np.arange(len(codes)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    classes = np.unique(codes)
+    most = min(_FOLDS, *(len(np.unique(members[codes == c])) for c in classes))
+    for count in range(most, 1, -1):
+        splitter = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
+        folds = list(splitter.split(codes, codes, members))
+        if all(len(np.unique(codes[part])) == len(classes) for fold in folds for part in fold):
+            return folds
+    return []
+
+
+def _logistic(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
+    # An L2-penalised linear model sees features only through their products, which rotation
+    # keeps: N clouds need no more than N coordinates.
+    steps = (
+        [StandardScaler(), PCA(svd_solver="full")] if X.shape[1] > len(X) else [StandardScaler()]
+    )
+    Z = make_pipeline(*steps).fit_transform(X)
+    models = [_logistic_model(_LOGISTIC_C[0], warm_start=True) for _ in folds]
+    losses: list[float] = []
+    for C in _LOGISTIC_C if folds else ():
+        loss = 0.0
+        for model, (train, validation) in zip(models, folds, strict=True):
+            found = model.set_params(C=C).fit(Z[train], y[train]).predict_proba(Z[validation])
+            loss += log_loss(y[validation], found) / len(folds)
+        losses.append(loss)
+        if len(losses) - np.argmin(losses) > _LOGISTIC_PATIENCE:
+            break  # weaker penalties overfit, and are slow to fit
+    chosen = {"C": float(_LOGISTIC_C[int(np.argmin(losses))])} if folds else {}
+    model = _logistic_model(chosen.get("C", _LOGISTIC_DEFAULT))
+    return make_pipeline(*steps, model).fit(X, y), chosen, min(losses, default=np.inf)
+
+
+def _logistic_model(C: float, warm_start: bool = False) -> Any:
+    return LogisticRegression(C=C, warm_start=warm_start, max_iter=2000)
+
+
+def _forest(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
+    losses = []
+    for share in _FOREST_SHARES if folds else ():
+        model = RandomForestClassifier(_TREES_TO_CHOOSE, max_features=share, random_state=seed)
+        found = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
+        # a class that no tree votes for is improbable, not impossible
+        votes = found * _TREES_TO_CHOOSE + 1
+        losses.append(log_loss(y, votes / votes.sum(1, keepdims=True)))
+    chosen = {"max_features": _FOREST_SHARES[int(np.argmin(losses))]} if folds else {}
+    options: dict[str, Any] = {"max_features": "sqrt"} | chosen
+    model = RandomForestClassifier(_TREES, random_state=seed, **options).fit(X, y)
+    return model, chosen, min(losses, default=np.inf)
+
+
+def _svm(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
+    scaler = StandardScaler()
+    squared = euclidean_distances(scaler.fit_transform(X), squared=True)
+    best, (C, gamma) = np.inf, _SVM_DEFAULT
+    for width in _SVM_GAMMA if folds else ():
+        kernel = np.exp(-width / X.shape[1] * squared)
+        for penalty in _SVM_C:
+            model = SVC(kernel="precomputed", C=penalty)
+            margins = cross_val_predict(model, kernel, y, cv=folds, method="decision_function")
+            loss = _calibrated_loss(margins.reshape(len(y), -1), y)
+            if loss < best:
+                best, C, gamma = loss, penalty, width
+    model = SVC(C=C, gamma=gamma / X.shape[1])
+    # margins of clouds that the SVM was not fitted on, where there are folds
+    everything = np.arange(len(y))
+    calibrated = CalibratedClassifierCV(
+        model, method="sigmoid", cv=folds or [(everything, everything)], ensemble=False
+    )
+    chosen = {"C": C, "gamma": gamma / X.shape[1]} if folds else {}
+    return make_pipeline(scaler, calibrated).fit(X, y), chosen, best
+
+
+def _calibrated_loss(margins: np.ndarray, y: np.ndarray) -> float:
+    """Log-loss of the margins (N, 1 or C) once a logistic curve makes them probabilities."""
+    curve = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(margins, y)
+    return float(log_loss(y, curve.predict_proba(margins)))
+
+
+_HEADS: dict[str, Callable[..., _Fitted]] = {
+    "logistic": _logistic,
+    "forest": _forest,
+    "svm": _svm,
+}
+
+
+def _one_thread() -> Any:
+    """The matrices are small: on a busy machine several BLAS threads are many times slower."""
+    return threadpool_limits(1, user_api="blas")

@@ -1,0 +1,387 @@
+"""Hodge features: what is left of neural point-forms when the forms are not learned.
+
+Two families of fixed features of a cloud, and a penalised logistic regression on them:
+
+- comparison matrices of fixed forms z^a dz^I, polynomials times coordinate forms, of degree
+  0, 1 and 2;
+- spectra of the Hodge Laplacians L0 and L1 of a clique complex on the cloud.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations_with_replacement
+from math import comb
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from pointforms.estimators.predictors import PointFormTransformer
+from pointforms.exterior import compound
+from pointforms.geometry.field import GramField, Measure
+from pointforms.geometry.settings import check_int
+from pointforms.models.classical import FeatureClassifier, Head
+
+_ORDERS = 2  # polynomials up to quadratic
+_SMALLEST = 8  # eigenvalues of each Laplacian
+_LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of each spectrum
+_SPECTRAL_FEATURES = 2 * (_SMALLEST + len(_LEVELS) + 2)
+_ZERO = 1e-8  # eigenvalues below are harmonic
+_POINTS = 1 << 15  # points whose features are computed at once
+
+
+class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Comparison matrices of fixed forms, and Hodge spectra.
+
+    The forms live in coordinates z = A (x - m): standardised by the training clouds and, where
+    there are more than `directions` of them, rotated to the leading principal directions. The
+    factor follows, V <- A V. With polynomials up to order p the comparison matrix of the forms
+    z^a dz^I of degree k has the distinct entries
+
+        Σ_p μ(p) z(p)^c ⟨dz^I, dz^J⟩(p),   |c| ≤ 2p,  I ≤ J,
+
+    and those are the features, with the largest p ≤ 2 that keeps them below `max_features`. The
+    constant and linear forms of all D coordinates join them where their count allows.
+
+    There are two frames: the coordinates z of the training clouds, where position counts, and
+    z less its mean over the cloud, where shape does (the mean itself is kept beside).
+
+    The spectra are those of the clique complex of a symmetric nearest-neighbour graph on at most
+    `landmarks` points of the cloud, chosen one after the other farthest from those before: of
+    L0 = I - D^(-1/2) A D^(-1/2) and of L1 = B1ᵀ B1 + B2 B2ᵀ the smallest eigenvalues, quantiles
+    and the number of zeros (connected components, and loops).
+
+    Parameters
+    ----------
+    degrees : several of 0, 1, 2, ...
+    directions : int
+        Principal directions of wider clouds.
+    max_features : int
+        Of one degree in one set of coordinates.
+    spectra : bool
+        Whether the Hodge spectra belong to the features.
+    landmarks, complex_neighbors : int
+        Points of the clique complex, and neighbours of each in its graph.
+    measure : "uniform", "volume" or "volume-normalized"
+    neighbors, dimension, cache
+        As in :func:`pointforms.gram_fields`; without `dimension`, one d is fixed for all clouds.
+
+    Attributes
+    ----------
+    mean_ (D,), axes_ (q, D) : m and A
+    dimension_, n_features_in_ : int
+    """
+
+    def __init__(
+        self,
+        degrees: Sequence[int] = (0, 1, 2),
+        directions: int = 6,
+        max_features: int = 1500,
+        spectra: bool = True,
+        landmarks: int = 64,
+        complex_neighbors: int = 6,
+        measure: Measure = "uniform",
+        neighbors: int | Literal["auto"] = 32,
+        dimension: int | None = None,
+        cache: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.degrees = degrees
+        self.directions = directions
+        self.max_features = max_features
+        self.spectra = spectra
+        self.landmarks = landmarks
+        self.complex_neighbors = complex_neighbors
+        self.measure = measure
+        self.neighbors = neighbors
+        self.dimension = dimension
+        self.cache = cache
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def gram_fields(self, clouds: Any) -> list[GramField]:
+        """Gram fields of the clouds with these options; fields pass as they are."""
+        known = self.dimension if self.dimension is not None else getattr(self, "dimension_", None)
+        source = PointFormTransformer(neighbors=self.neighbors, dimension=known, cache=self.cache)
+        return source.gram_fields(clouds)
+
+    def fit(self, clouds: Any, y: Any = None) -> Self:
+        """Learn the coordinates from the training clouds."""
+        self._check_options()
+        self.dimension_: int | None = None
+        fields = self.gram_fields(clouds)
+        self.dimension_ = fields[0].dimension
+        x = np.concatenate([_numbers(field.points) for field in fields])
+        self.n_features_in_: int = x.shape[1]
+        self.mean_ = x.mean(0)
+        spread = x.std(0)
+        self.scale_ = np.where(spread > 0, spread, 1.0)
+        self.axes_ = np.diag(1 / self.scale_)
+        if x.shape[1] > self.directions:
+            z = (x - self.mean_) / self.scale_
+            _, vectors = np.linalg.eigh(z.T @ z / len(z))
+            leading = vectors[:, ::-1][:, : self.directions].T
+            self.axes_ = leading / self.scale_
+        return self
+
+    def transform(self, clouds: Any) -> np.ndarray:
+        """Features (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
+        check_is_fitted(self, "axes_")
+        fields = self.gram_fields(clouds)
+        D = fields[0].points.shape[1]
+        if self.n_features_in_ != D:
+            raise ValueError(
+                f"the clouds have {D} features, but {type(self).__name__} was fitted with "
+                f"{self.n_features_in_}"
+            )
+        centres = [field.points.mean(0) for field in fields]
+        centred = [
+            replace(field, points=field.points - centre)
+            for field, centre in zip(fields, centres, strict=True)
+        ]
+        mean = torch.from_numpy(self.mean_)
+        parts = self._comparisons(fields, mean) + self._comparisons(centred, 0 * mean)
+        parts.append((np.stack([_numbers(c) for c in centres]) - self.mean_) / self.scale_)
+        if self.spectra:
+            parts.append(np.stack([self._spectrum(field) for field in fields]))
+        return np.concatenate(parts, axis=1)
+
+    def choices(self) -> dict[str, np.ndarray]:
+        """Columns of each frame, with and without the spectra."""
+        check_is_fitted(self, "axes_")
+        count = sum(count_features(len(axes), k, p) for axes, k, p in self._families())
+        frames = {
+            "training frame": np.arange(count),
+            "cloud frame": np.arange(count, 2 * count + self.n_features_in_),
+        }
+        if not self.spectra:
+            return frames
+        spectra = 2 * count + self.n_features_in_ + np.arange(_SPECTRAL_FEATURES)
+        joined = {f"{f} and spectra": np.append(frames[f], spectra) for f in frames}
+        return joined | frames
+
+    def _comparisons(self, fields: Sequence[GramField], mean: Tensor) -> list[np.ndarray]:
+        return [
+            comparison_features(fields, mean, torch.from_numpy(axes), degree, order, self.measure)
+            for axes, degree, order in self._families()
+        ]
+
+    def _families(self) -> list[tuple[np.ndarray, int, int]]:
+        """Coordinates, degree and polynomial order of every family of forms."""
+        q, D = self.axes_.shape
+        found = []
+        for degree in self.degrees:
+            if degree <= q:
+                fitting = [p for p in range(_ORDERS + 1) if self._fits(q, degree, p)]
+                found.append((self.axes_, int(degree), max(fitting, default=0)))
+            order = 1 if degree == 0 else 0
+            if q < D and degree <= 1 and self._fits(D, degree, order):
+                found.append((np.diag(1 / self.scale_), int(degree), order))
+        return found
+
+    def _fits(self, q: int, degree: int, order: int) -> bool:
+        return count_features(q, degree, order) <= self.max_features
+
+    def _spectrum(self, field: GramField) -> np.ndarray:
+        points = _landmarks(_numbers(field.points) / self.scale_, self.landmarks)
+        return hodge_spectrum(points, self.complex_neighbors)
+
+    def _check_options(self) -> None:
+        for name in ("directions", "max_features", "complex_neighbors"):
+            check_int(name, getattr(self, name), at_least=1)
+        check_int("landmarks", self.landmarks, at_least=2)
+        for degree in self.degrees:
+            check_int("degrees", degree, at_least=0)
+        if not len(self.degrees):
+            raise ValueError(f"degrees={self.degrees!r}: expected at least one")
+
+
+class HodgeClassifier(FeatureClassifier):
+    """Penalised logistic regression on Hodge features. Parameters as in HodgeFeatures.
+
+    The frame, and whether spectra help, is chosen with the penalty inside the training clouds.
+    `head` may be any of :class:`pointforms.models.classical.FeatureClassifier`.
+    """
+
+    def __init__(
+        self,
+        degrees: Sequence[int] = (0, 1, 2),
+        directions: int = 6,
+        max_features: int = 1500,
+        spectra: bool = True,
+        landmarks: int = 64,
+        complex_neighbors: int = 6,
+        measure: Measure = "uniform",
+        neighbors: int | Literal["auto"] = 32,
+        dimension: int | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        head: Head = "logistic",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.degrees = degrees
+        self.directions = directions
+        self.max_features = max_features
+        self.spectra = spectra
+        self.landmarks = landmarks
+        self.complex_neighbors = complex_neighbors
+        self.measure = measure
+        self.neighbors = neighbors
+        self.dimension = dimension
+        self.cache = cache
+        self.head = head
+        self.random_state = random_state
+
+    def _options(self) -> tuple[Head, Any]:
+        options = self.get_params(deep=False)
+        head = options.pop("head")
+        options.pop("random_state")
+        return head, HodgeFeatures(**options)
+
+
+def count_features(q: int, degree: int, order: int) -> int:
+    """Distinct entries of the comparison matrix of the forms z^a dz^I, |a| ≤ order."""
+    return comb(q + 2 * order, q) * comb(comb(q, degree) + 1, 2)
+
+
+def comparison_features(
+    fields: Sequence[GramField],
+    mean: Tensor,
+    axes: Tensor,
+    degree: int,
+    order: int,
+    measure: Measure = "uniform",
+) -> np.ndarray:
+    """Σ_p μ(p) z(p)^c ⟨dz^I, dz^J⟩(p) for |c| ≤ 2 order and I ≤ J, in z = axes (x - mean): (N, f).
+
+    Monomials go by their order, then as in :func:`itertools.combinations_with_replacement`; for
+    each the pairs (I, J) follow in the order of an upper triangle.
+    """
+    q = axes.shape[0]
+    rows, columns = torch.triu_indices(comb(q, degree), comb(q, degree))
+    found: list[np.ndarray] = []
+    for some in _chunks(fields):
+        x = torch.cat([field.points.double().cpu() for field in some])
+        monomials = _monomials((x - mean) @ axes.T, 2 * order)
+        pairs = x.new_ones(len(x), 1)
+        if degree > 0:
+            G = torch.cat([_gram(axes @ field.factor.double().cpu()) for field in some])
+            pairs = compound(G, degree)[:, rows, columns]
+        start = 0
+        for field in some:
+            part = slice(start, start := start + len(field))
+            weighted = monomials[part] * field.measure(measure).double().cpu().unsqueeze(1)
+            found.append((weighted.T @ pairs[part]).flatten().numpy())
+    return np.stack(found)
+
+
+def _gram(V: Tensor) -> Tensor:
+    return V @ V.mT
+
+
+def _monomials(z: Tensor, order: int) -> Tensor:
+    """All monomials of z (n, q) up to an order: (n, C(q + order, q))."""
+    n, q = z.shape
+    columns = [z.new_ones(n)]
+    known: dict[tuple[int, ...], Tensor] = {(): columns[0]}
+    for length in range(1, order + 1):
+        for powers in combinations_with_replacement(range(q), length):
+            known[powers] = known[powers[:-1]] * z[:, powers[-1]]
+            columns.append(known[powers])
+    return torch.stack(columns, 1)
+
+
+def _chunks(fields: Sequence[GramField]) -> list[list[GramField]]:
+    chunks: list[list[GramField]] = [[]]
+    points = 0
+    for field in fields:
+        if chunks[-1] and points + len(field) > _POINTS:
+            chunks.append([])
+            points = 0
+        chunks[-1].append(field)
+        points += len(field)
+    return chunks
+
+
+def hodge_spectrum(points: np.ndarray, neighbors: int) -> np.ndarray:
+    """Summaries of the spectra of L0 and L1 of the clique complex of a cloud (n, D).
+
+    The graph joins a point with its nearest `neighbors` others, or all where there are fewer.
+    Of each spectrum: the eight smallest eigenvalues (the largest repeated where there are not so
+    many), five quantiles, and the number of zeros, also as a share of the vertices.
+    """
+    B1, B2 = clique_complex(points, neighbors)
+    degree = np.maximum(np.asarray(abs(B1).sum(1)), 1)
+    root = 1 / np.sqrt(degree)
+    # B1 B1ᵀ = D - A, so this is I - D^(-1/2) A D^(-1/2)
+    L0 = (B1 @ B1.T).toarray() * root[:, None] * root
+    L1 = (B1.T @ B1 + B2 @ B2.T).toarray()
+    parts: list[np.ndarray] = []
+    for L in (L0, L1):
+        values = np.linalg.eigvalsh(L)
+        smallest = np.pad(values[:_SMALLEST], (0, max(0, _SMALLEST - len(values))), mode="edge")
+        zeros = np.count_nonzero(values < _ZERO * max(1.0, values[-1]))
+        shares = np.array([zeros, zeros / len(points)])
+        parts += [smallest, np.quantile(values, _LEVELS), shares]
+    return np.concatenate(parts)
+
+
+def clique_complex(points: np.ndarray, neighbors: int) -> tuple[csr_array, csr_array]:
+    """Boundary maps B1 (vertices × edges) and B2 (edges × triangles) of a cloud's clique complex.
+
+    Satisfies B1 B2 = 0.
+    """
+    n = len(points)
+    squared = cdist(points, points, "sqeuclidean")
+    np.fill_diagonal(squared, np.inf)
+    nearest = np.argsort(squared, axis=1, kind="stable")[:, : min(neighbors, n - 1)]
+    adjacent = np.zeros((n, n), dtype=bool)
+    adjacent[np.arange(n)[:, None], nearest] = True
+    adjacent |= adjacent.T
+    tail, head = np.nonzero(np.triu(adjacent))
+    edge = np.zeros((n, n), dtype=np.int64)
+    edge[tail, head] = np.arange(len(tail))
+    # triangles a < b < c: a vertex c behind the edge (a, b) and next to both
+    base, c = np.nonzero(adjacent[tail] & adjacent[head] & (np.arange(n) > head[:, None]))
+    a, b = tail[base], head[base]
+    B1 = _incidence([tail, head], [-1, 1], (n, len(tail)))
+    # ∂(a, b, c) = (b, c) - (a, c) + (a, b)
+    B2 = _incidence([edge[b, c], edge[a, c], base], [1, -1, 1], (len(tail), len(base)))
+    return B1, B2
+
+
+def _incidence(faces: list[np.ndarray], signs: list[int], shape: tuple[int, int]) -> csr_array:
+    columns = np.tile(np.arange(shape[1]), len(faces))
+    values = np.repeat(np.array(signs, dtype=np.float64), shape[1])
+    return csr_array((values, (np.concatenate(faces), columns)), shape=shape)
+
+
+def _landmarks(points: np.ndarray, count: int) -> np.ndarray:
+    """Farthest points first, from the one farthest from the mean on: (min(n, count), D).
+
+    The points are sorted first, so that their order does not matter where distances tie.
+    """
+    points = points.take(np.lexsort(points.T), axis=0)
+    if len(points) <= count:
+        return points
+    chosen = [int(np.square(points - points.mean(0)).sum(1).argmax())]
+    squared = np.full(len(points), np.inf)
+    while len(chosen) < count:
+        squared = np.minimum(squared, np.square(points - points[chosen[-1]]).sum(1))
+        chosen.append(int(squared.argmax()))
+    return points.take(np.sort(chosen), axis=0)
+
+
+def _numbers(points: Tensor) -> np.ndarray:
+    array: np.ndarray = points.double().cpu().numpy()
+    return array

@@ -1,0 +1,70 @@
+"""Small parts that several baselines share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from pointforms.nn.network import FeatureNorm
+
+
+class Standardized(nn.Module):
+    """A network whose input is (x - mean) / scale, by statistics of its training clouds."""
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(features))
+        self.register_buffer("scale", torch.ones(features))
+
+    def standardize(self, mean: Tensor, scale: Tensor) -> None:
+        self.mean.copy_(mean)
+        self.scale.copy_(scale)
+
+    def standardized(self, points: Tensor) -> Tensor:
+        return (points - self.mean) / self.scale
+
+
+def mean_pool(h: Tensor, real: Tensor) -> Tensor:
+    """Mean over the points of each cloud: (B, n, H) -> (B, H)."""
+    return (h * real.unsqueeze(-1)).sum(-2) / real.sum(-1, keepdim=True).clamp_min(1)
+
+
+def max_pool(h: Tensor, real: Tensor) -> Tensor:
+    """Maximum over the points of each cloud: (B, n, H) -> (B, H)."""
+    return h.masked_fill(real.unsqueeze(-1) == 0, -torch.inf).amax(-2)
+
+
+class PointNorm(nn.Module):
+    """Batch normalisation over the points of all clouds, padding left out."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.norm = FeatureNorm(features)
+
+    def forward(self, h: Tensor, real: Tensor) -> Tensor:
+        """(..., H) with real (...), 1 or 0."""
+        flat: Tensor = self.norm(h.flatten(0, -2), real.flatten())
+        return flat.view(h.shape)
+
+
+class SharedMLP(nn.Module):
+    """Linear maps with normalisation and ReLU, the same for every point."""
+
+    def __init__(self, widths: Sequence[int], last: bool = True) -> None:
+        super().__init__()
+        self.maps = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+        self.norms = nn.ModuleList(PointNorm(width) for width in widths[1:])
+        self.last = last
+
+    def forward(self, h: Tensor, real: Tensor) -> Tensor:
+        for i, (linear, norm) in enumerate(zip(self.maps, self.norms, strict=True)):
+            h = norm(linear(h), real)
+            if self.last or i + 1 < len(self.maps):
+                h = torch.relu(h)
+        return h

@@ -1,0 +1,137 @@
+"""The neural baselines as classifiers of clouds, trained by the trainer of the point-forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from pointforms.estimators.network import CloudClassifier
+from pointforms.estimators.trainer import Fit, Store
+from pointforms.geometry.settings import check_int
+from pointforms.models.batches import CloudStore, GraphStore
+from pointforms.models.neighbor_graphs import cloud_graphs, plain_clouds
+from pointforms.models.pyramids import PyramidStore, cloud_pyramids
+from pointforms.models.simplicial import SimplicialStore, cloud_complexes
+from pointforms.support.extras import need
+
+# Triangles grow with the cube of the neighbours: complexes look at no more than so many.
+_COMPLEX_NEIGHBORS = 8
+
+# name -> what it reads, and where the class of its network is
+NETWORKS: dict[str, tuple[Literal["points", "graph", "complex", "pyramid"], str, str]] = {
+    "mlp": ("points", "point_networks", "MLP"),
+    "set-transformer": ("points", "point_networks", "SetTransformer"),
+    "pointnet": ("points", "point_networks", "PointNet"),
+    "pointnet++": ("pyramid", "hierarchical_networks", "PointNetPlusPlus"),
+    "point-transformer": ("pyramid", "hierarchical_networks", "PointTransformer"),
+    "gcn": ("graph", "graph_networks", "GCN"),
+    "gin": ("graph", "graph_networks", "GIN"),
+    "graphsage": ("graph", "graph_networks", "GraphSAGE"),
+    "graph-transformer": ("graph", "graph_networks", "GraphTransformer"),
+    "tdl": ("complex", "simplicial", "SimplicialNetwork"),
+}
+
+
+def network_class(name: str) -> Any:
+    """The class of a network: made for (features, outputs)."""
+    if name not in NETWORKS:
+        raise ValueError(f"network={name!r}: expected one of {tuple(NETWORKS)}")
+    _, module, cls = NETWORKS[name]
+    if module in ("graph_networks", "hierarchical_networks"):
+        need("torch_geometric", "graph")
+    return getattr(import_module(f"pointforms.models.{module}"), cls)
+
+
+class NeuralClassifier(CloudClassifier):
+    """A baseline network on clouds.
+
+    Parameters
+    ----------
+    network : one of the names of `NETWORKS`
+    neighbors : int
+        Nearest neighbours of a point in the graphs, itself not counted.
+    epochs, ..., class_weight
+        As in :class:`pointforms.PointFormClassifier`.
+    """
+
+    def __init__(
+        self,
+        network: str = "mlp",
+        neighbors: int = 32,
+        epochs: int = 60,
+        batch_size: int = 32,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 1e-3,
+        validation_fraction: float = 0.15,
+        patience: int = 20,
+        points_per_epoch: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "cpu",
+        dtype: Literal["float32", "float64"] = "float32",
+        progress: bool = False,
+        class_weight: Literal["balanced"] | dict[Any, float] | None = None,
+    ) -> None:
+        self.network = network
+        self.neighbors = neighbors
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.points_per_epoch = points_per_epoch
+        self.random_state = random_state
+        self.device = device
+        self.dtype = dtype
+        self.progress = progress
+        self.class_weight = class_weight
+
+    def check_options(self) -> None:
+        """Refuse what no fit can work with."""
+        network_class(self.network)
+        check_int("neighbors", self.neighbors, at_least=1)
+        super().check_options()
+
+    @property
+    def reads(self) -> str:
+        """What clouds become for this network: "points", "graph", "complex" or "pyramid"."""
+        return NETWORKS[self.network][0]
+
+    def prepare(self, clouds: Any) -> Sequence[Any]:
+        """Checked clouds, or their graphs; graphs pass as they are, so that models share them."""
+        reads = self.reads
+        if reads == "points":
+            return plain_clouds(clouds)
+        if reads == "complex":
+            return cloud_complexes(clouds, min(self.neighbors, _COMPLEX_NEIGHBORS))
+        if reads == "pyramid":
+            network = network_class(self.network)
+            return cloud_pyramids(clouds, network.ratios, min(self.neighbors, network.neighbors))
+        return cloud_graphs(clouds, self.neighbors)
+
+    def make_store(self, prepared: Sequence[Any]) -> Store:
+        """Prepared clouds as tensors, from which batches are gathered."""
+        stores: dict[str, Any] = {
+            "points": CloudStore,
+            "graph": GraphStore,
+            "complex": SimplicialStore,
+            "pyramid": PyramidStore,
+        }
+        store: Store = stores[self.reads](prepared, getattr(torch, self.dtype), self.device)
+        return store
+
+    def _width(self, prepared: Sequence[Any]) -> int:
+        first = prepared[0]
+        return int((first if isinstance(first, torch.Tensor) else first.points).shape[1])
+
+    def _new_model(self, outputs: int) -> nn.Module:
+        model: nn.Module = network_class(self.network)(self.n_features_in_, outputs)
+        return model
+
+    def _standardize(self, model: Any, store: Any, fit: Fit) -> None:
+        model.standardize(*store.moments(fit.train))

@@ -1,0 +1,213 @@
+"""A simplicial network: messages across edges and triangles of the clique complex of a cloud."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array, diags_array
+from torch import Tensor, nn
+from torch.nn import functional
+
+from pointforms.models.batches import CloudStore, sparse_rows
+from pointforms.models.hodge import clique_complex
+from pointforms.models.layers import Standardized, mean_pool
+from pointforms.models.neighbor_graphs import plain_clouds
+
+Operator = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class CloudComplex:
+    """A cloud, with the operators between its points, edges and triangles.
+
+    Attributes
+    ----------
+    points : (n, D)
+    difference : (E, n)
+        B₁ᵀ, the difference of a function along every edge.
+    across : (E, E)
+        The mean over the triangles of an edge, of the means over their edges.
+    to_points : (n, E)
+        The mean over the edges of a point.
+    """
+
+    points: Tensor
+    difference: csr_array
+    across: csr_array
+    to_points: csr_array
+
+
+def cloud_complexes(clouds: Any, neighbors: int) -> list[CloudComplex]:
+    """Clique complexes of the neighbour graphs; complexes pass as they are."""
+    if isinstance(clouds, Sequence) and clouds and isinstance(clouds[0], CloudComplex):
+        return list(clouds)
+    return [_complex(points, neighbors) for points in plain_clouds(clouds)]
+
+
+def _complex(points: Tensor, neighbors: int) -> CloudComplex:
+    B1, B2 = clique_complex(points.double().cpu().numpy(), neighbors)
+    across = csr_array(_means(abs(B2)) @ _means(abs(B2).T))
+    return CloudComplex(points, csr_array(B1.T), across, _means(abs(B1)))
+
+
+def _means(incidence: Any) -> csr_array:
+    """Rows divided by their sums; empty rows stay empty."""
+    rows = np.asarray(incidence.sum(1)).ravel()
+    return csr_array(diags_array(1 / np.maximum(rows, 1)) @ incidence)
+
+
+@dataclass(frozen=True)
+class SimplicialBatch:
+    """B clouds, padded to n points, with the operators of all of them side by side.
+
+    Each operator has its transpose beside it, for gradients.
+    """
+
+    points: Tensor
+    real: Tensor
+    difference: Operator
+    across: Operator
+    to_points: Operator
+
+    def tree(self) -> tuple[Any, ...]:
+        return (
+            self.points,
+            self.real,
+            self.difference,
+            self.across,
+            self.to_points,
+        )
+
+
+class SimplicialStore(CloudStore):
+    """Clouds with the operators of their complexes."""
+
+    stackable = False
+    batch: type = SimplicialBatch
+
+    def __init__(
+        self, complexes: Sequence[CloudComplex], dtype: torch.dtype, device: torch.device | str
+    ) -> None:
+        super().__init__([one.points for one in complexes], dtype, device)
+        self.operators, self.transposed = {}, {}
+        for name in ("difference", "across", "to_points"):
+            blocks = [getattr(one, name) for one in complexes]
+            self.operators[name] = _Blocks(blocks, dtype, device)
+            self.transposed[name] = _Blocks([csr_array(m.T) for m in blocks], dtype, device)
+
+    def gather(self, index: Tensor, rows: Tensor | None = None) -> SimplicialBatch:
+        """The clouds of index (B,), whole: a complex has no parts."""
+        if rows is not None:
+            raise ValueError("points_per_epoch is for networks without graphs")
+        place, real = self.places(index)
+        B, n = real.shape
+        nodes = torch.full((B,), n, device=index.device)  # padded
+        edges = self.operators["difference"].heights[index]
+
+        def pair(name: str, rows: Tensor, columns: Tensor) -> Operator:
+            return (
+                self.operators[name].gather(index, rows, columns),
+                self.transposed[name].gather(index, columns, rows),
+            )
+
+        return SimplicialBatch(
+            self.points[place],
+            real.to(self.points.dtype),
+            pair("difference", edges, nodes),
+            pair("across", edges, edges),
+            pair("to_points", nodes, edges),
+        )
+
+
+class _Blocks:
+    """Many sparse matrices, from which block-diagonal ones are gathered."""
+
+    def __init__(
+        self, matrices: Sequence[csr_array], dtype: torch.dtype, device: torch.device | str
+    ) -> None:
+        def flat(parts: list[np.ndarray], kind: torch.dtype) -> Tensor:
+            return torch.from_numpy(np.concatenate(parts)).to(device, kind)
+
+        self.lengths = flat([np.diff(m.indptr) for m in matrices], torch.long)
+        self.columns = flat([m.indices for m in matrices], torch.long)
+        self.values = flat([m.data for m in matrices], dtype)
+        self.heights = torch.tensor([m.shape[0] for m in matrices], device=device)
+        self.entries = torch.tensor([m.nnz for m in matrices], device=device)
+
+    def gather(self, index: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+        """Blocks of index (B,), each given so many rows and columns (B,): at least its own."""
+        total = int(rows.sum())
+        lengths = torch.zeros(total, dtype=torch.long, device=index.device)
+        here = _ragged(rows.cumsum(0) - rows, self.heights[index])
+        lengths[here] = self.lengths[_ragged(_starts(self.heights)[index], self.heights[index])]
+        taken = _ragged(_starts(self.entries)[index], self.entries[index])
+        shift = (columns.cumsum(0) - columns).repeat_interleave(self.entries[index])
+        return sparse_rows(
+            torch.cat([lengths.new_zeros(1), lengths.cumsum(0)]),
+            self.columns[taken] + shift,
+            self.values[taken],
+            (total, int(columns.sum())),
+        )
+
+
+def _starts(counts: Tensor) -> Tensor:
+    return counts.cumsum(0) - counts
+
+
+def _ragged(first: Tensor, count: Tensor) -> Tensor:
+    """first_0, first_0 + 1, ..., of count_0, then first_1, ..."""
+    shift = (first - _starts(count)).repeat_interleave(count)
+    return torch.arange(int(count.sum()), device=count.device) + shift
+
+
+class _Product(torch.autograd.Function):
+    """A h of a sparse A, whose transpose is known: torch would sort A anew in every step."""
+
+    @staticmethod
+    def forward(ctx: Any, A: Tensor, transposed: Tensor, h: Tensor) -> Tensor:
+        ctx.transposed = transposed
+        return A @ h
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:
+        return None, None, ctx.transposed @ grads[0].contiguous()
+
+
+def _product(operator: Operator, h: Tensor) -> Tensor:
+    out: Tensor = _Product.apply(*operator, h)  # type: ignore[no-untyped-call]
+    return out
+
+
+class SimplicialNetwork(Standardized):
+    """Two linear maps with layer normalisation; messages between dimensions have no parameters.
+
+    Along an edge the difference of the features at its ends, |B₁ᵀh|, made a unit vector: the
+    direction of the edge, whatever its length. An edge adds the mean of its triangles, each the
+    mean of its edges, and a point takes the mean of its edges beside its own features.
+    """
+
+    def __init__(self, features: int, outputs: int, hidden: int = 128) -> None:
+        super().__init__(features)
+        self.maps = nn.ModuleList([nn.Linear(features, hidden), nn.Linear(hidden, hidden)])
+        self.norms = nn.ModuleList([nn.LayerNorm(hidden), nn.LayerNorm(hidden)])
+        self.head = nn.Linear(hidden, outputs)
+
+    def forward(self, batch: SimplicialBatch, counts: Tensor | None = None) -> Tensor:
+        h = self.standardized(batch.points).flatten(0, 1)
+        for linear, norm in zip(self.maps, self.norms, strict=True):
+            h = torch.relu(norm(linear(h)))
+            h = h + self._messages(h, batch)
+        out: Tensor = self.head(mean_pool(h.view(*batch.real.shape, -1), batch.real))
+        return out
+
+    def _messages(self, h: Tensor, batch: SimplicialBatch) -> Tensor:
+        edges = _product(batch.difference, h).abs()
+        # of the size of the features themselves, which layer normalisation has made √H
+        edges = functional.normalize(edges, dim=-1, eps=1e-6) * h.shape[-1] ** 0.5
+        edges = edges + _product(batch.across, edges)
+        heard: Tensor = _product(batch.to_points, edges)
+        return heard

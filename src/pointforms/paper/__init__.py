@@ -1,0 +1,1 @@
+"""What only the paper needs: organoids, theory lab, memory table, its figures and numbers."""

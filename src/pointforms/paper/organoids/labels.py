@@ -1,0 +1,145 @@
+"""Labels of the response tasks, from treated conditions and their matched controls.
+
+Every score is a difference of means of asinh(x / 5) to the vehicle of the same patient, culture,
+cell type and plate. Controls make labels, and never inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pointforms.paper.organoids.conditions import Condition
+from pointforms.paper.organoids.schema import FIBROBLAST, TUMOUR, module
+
+TOP = 0.3  # of scores, which are labelled 1
+STRICT_DEATH, STRICT_INDEX = 0.05, 0.02
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of treated conditions.
+
+    Attributes
+    ----------
+    score : condition -> the number behind its label
+    label : condition -> 0 or 1
+    strict : condition -> the auxiliary label of tumor-selective; empty for others
+    without_control : treated conditions that were left out, for want of what they are matched to
+    """
+
+    score: dict[Condition, float]
+    label: dict[Condition, int]
+    strict: dict[Condition, int]
+    without_control: tuple[Condition, ...]
+
+
+class Means:
+    """Mean markers of conditions, by name of module."""
+
+    def __init__(self, markers: tuple[str, ...], mean: Mapping[Condition, np.ndarray]) -> None:
+        self.places = {name: i for i, name in enumerate(markers)}
+        self.mean = mean
+
+    def level(self, condition: Condition, name: str) -> float:
+        """The mean over the markers of a module."""
+        return float(np.mean([self.mean[condition][self.places[m]] for m in module(name)]))
+
+    def change(self, condition: Condition, name: str) -> float:
+        """Of a module, from the matched control to the treated condition."""
+        return self.level(condition, name) - self.level(condition.control(), name)
+
+    def has(self, *conditions: Condition) -> bool:
+        return all(c in self.mean and c.control() in self.mean for c in conditions)
+
+
+def tumor_selective(means: Means) -> Labels:
+    """TI = Δ(tumour death) - max(Δ(fibroblast death), 0) > 0, in the co-culture.
+
+    The strict label asks for Δ(tumour death) ≥ 0.05 and TI ≥ 0.02.
+    """
+    score, strict, left = {}, {}, []
+    for tumour in _treated(means, "PDOF", TUMOUR):
+        fibroblast = tumour._replace(cell_type=FIBROBLAST)
+        if not means.has(tumour, fibroblast):
+            left.append(tumour)
+            continue
+        death = means.change(tumour, "apoptosis")
+        index = death - max(means.change(fibroblast, "apoptosis"), 0.0)
+        score[tumour] = index
+        strict[tumour] = int(death >= STRICT_DEATH and index >= STRICT_INDEX)
+    return Labels(score, {c: int(s > 0) for c, s in score.items()}, strict, tuple(left))
+
+
+def functional_perturbation(means: Means) -> Labels:
+    """EFP: apoptosis + DNA damage - cell cycle, of the organoids alone."""
+    signs = {"apoptosis": 1, "dna_damage": 1, "cell_cycle": -1}
+    treated = _treated(means, "PDO", TUMOUR)
+    kept = [c for c in treated if means.has(c)]
+    changes = {name: [means.change(c, name) for c in kept] for name in signs}
+    return _top(treated, kept, changes, signs)
+
+
+def fibroblast_reprogramming(means: Means) -> Labels:
+    """CAF: what the co-culture adds to a treatment's effect on the tumour cells.
+
+    - epithelial + mesenchymal + survival - cell cycle, each the change in co-culture less that in
+    monoculture.
+    """
+    signs = {"epithelial": -1, "mesenchymal": 1, "survival": 1, "cell_cycle": -1}
+    treated = _treated(means, "PDOF", TUMOUR)
+    alone = {c: c._replace(culture="PDO") for c in treated}
+    kept = [c for c in treated if means.has(c, alone[c])]
+    changes = {
+        name: [means.change(c, name) - means.change(alone[c], name) for c in kept] for name in signs
+    }
+    return _top(treated, kept, changes, signs)
+
+
+def _treated(means: Means, culture: str, cell_type: str) -> list[Condition]:
+    return [
+        c
+        for c in means.mean
+        if c.culture == culture and c.cell_type == cell_type and not c.is_control
+    ]
+
+
+def _top(
+    treated: list[Condition],
+    kept: list[Condition],
+    changes: dict[str, list[float]],
+    signs: dict[str, int],
+) -> Labels:
+    """Sums of robustly scaled changes; the top 30 % are labelled 1."""
+    total = np.zeros(len(kept))
+    for name, sign in signs.items():
+        total += sign * robust(np.array(changes[name]))
+    # of equal scores the first condition has the higher rank, so that there are exactly so many
+    order = sorted(range(len(kept)), key=lambda i: (-total[i], kept[i]))
+    top = set(order[: round(TOP * len(kept))])
+    left = tuple(c for c in treated if c not in set(kept))
+    return Labels(
+        {c: float(total[i]) for i, c in enumerate(kept)},
+        {c: int(i in top) for i, c in enumerate(kept)},
+        {},
+        left,
+    )
+
+
+def robust(values: np.ndarray) -> np.ndarray:
+    """(x - median) / (1.4826 MAD); a module that does not vary counts nothing."""
+    if not len(values):
+        return values
+    centred = values - np.median(values)
+    spread = 1.4826 * np.median(np.abs(centred))
+    scaled: np.ndarray = centred / spread if spread > 0 else np.zeros_like(centred)
+    return scaled
+
+
+RESPONSES = {
+    "tumor-selective": tumor_selective,
+    "efp": functional_perturbation,
+    "caf": fibroblast_reprogramming,
+}

@@ -1,0 +1,323 @@
+"""A simulated table of the published one's columns and design.
+
+A cell is a place in a small space of states: phase of the cycle, damage, epithelial character,
+survival signalling. Drugs move cells in it, more or less by patient, dose and company of
+fibroblasts. Markers follow the states along curves, so a response changes the shape of a cloud in
+the markers that are not in its label too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pointforms.paper.organoids.schema import FIBROBLAST, PAIRS, TUMOUR, module, schema
+from pointforms.support.extras import need
+
+# Of the known single drugs: damage, arrest of the cycle, block of growth signals, and harm to
+# fibroblasts. Combinations add up; V keeps the damage that S does from being repaired.
+_DRUGS = {
+    "S": (1.0, 0.6, 0.0, 0.25),
+    "F": (0.7, 0.5, 0.1, 0.35),
+    "O": (0.6, 0.3, 0.0, 0.45),
+    "V": (0.3, 0.1, 0.0, 0.2),
+    "C": (0.0, 0.4, 1.0, 0.0),
+    "L": (0.05, 0.1, 0.1, 0.05),
+}
+_SYNERGY = {"VS": 0.5}
+# Median and quartile distance, on the scale asinh(x / 5), of markers whose quartiles are unknown.
+_USUAL = (3.0, 1.4)
+_STATES = 6  # cos and sin of the phase, cycling, damage, epithelial character, survival
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Cells of one type in one well."""
+
+    date: str
+    patient: str
+    culture: str
+    cell_type: str
+    plate: str
+    treatment: str
+    concentration: str
+    replicate: str
+    batch: int
+    cells: int
+
+
+class Simulator:
+    """Makes samples; one seed gives one table.
+
+    Parameters
+    ----------
+    cells : mean cells of a sample; None is the published size
+    seed : of everything
+    """
+
+    def __init__(self, cells: int | None = 120, seed: int = 0) -> None:
+        if cells is not None and cells < 1:
+            raise ValueError(f"cells={cells!r}: expected at least 1")
+        self.cells, self.seed = cells, seed
+        known = schema()
+        rng = np.random.default_rng([seed, 0])
+        self.markers = (*known.markers, known.optional)
+        M = len(self.markers)
+        patients = known.values["Patient"]
+        self.patient_offset = {p: rng.normal(0, 0.5, M) for p in patients}
+        # patients answer in ways of their own
+        self.patient_line = {p: rng.normal(0, 0.1, (_STATES, M)) for p in patients}
+        self.date_offset = {d: rng.normal(0, 0.15, M) for d in known.cells["dates"]}
+        self.sensitivity = {p: rng.lognormal(-0.1, 0.5, len(_DRUGS)) for p in patients}
+        self.protection = {p: rng.uniform(0.2, 0.9) for p in patients}
+        self.toxicity = {p: rng.lognormal(-0.2, 0.5) for p in patients}
+        self._loadings(rng)
+        self._calibrate()
+
+    # --- cells ------------------------------------------------------------------------------
+
+    def _loadings(self, rng: np.random.Generator) -> None:
+        """How markers follow the states: a line, and a bend, for each."""
+        M, place = len(self.markers), {m: i for i, m in enumerate(self.markers)}
+        self.line = rng.normal(0, 0.3, (_STATES, M))
+        self.bend = rng.normal(0, 0.25, (_STATES, M))
+        self.line[3] *= 0.2  # damage itself is seen in few markers; it bends the others
+        self.bend[3] *= 0.5
+        self.line[:3], self.bend[:3] = 0.5 * self.line[:3], 0.5 * self.bend[:3]
+        self.type_shift = {TUMOUR: rng.normal(0, 0.3, M), FIBROBLAST: rng.normal(0, 0.3, M)}
+
+        def only(names: tuple[str, ...]) -> list[int]:
+            found = [place[name] for name in names]
+            self.line[:, found], self.bend[:, found] = 0, 0
+            return found
+
+        self.apoptosis = only(module("apoptosis"))
+        damage = only(module("dna_damage"))
+        self.line[3, damage] = (0.9, 0.7, 0.5)
+        epithelial, mesenchymal = only(module("epithelial")), only(module("mesenchymal"))
+        self.line[4, epithelial], self.line[4, mesenchymal] = 0.8, -0.7
+        survival = only(module("survival"))
+        self.line[5, survival] = 0.7
+        cycle = dict(zip(module("cell_cycle"), only(module("cell_cycle")), strict=True))
+        # peaks of the cycle's markers, as (phase, width); pRB is high all through it
+        self.peaks = {
+            cycle["IdU"]: (0.45, 0.09),
+            cycle["Geminin"]: (0.6, 0.18),
+            cycle["Cyclin_B1"]: (0.75, 0.12),
+            cycle["PLK"]: (0.82, 0.1),
+            cycle["pHH3"]: (0.92, 0.04),
+        }
+        self.cycling_marker = cycle["pRB"]
+        for kind, names, height in (
+            (TUMOUR, ("EpCAM", "CK18", "Pan_CK", "GFP"), 1.3),
+            (FIBROBLAST, ("Vimentin", "CD90", "mCHERRY", "RFP"), 1.2),
+        ):
+            other = FIBROBLAST if kind == TUMOUR else TUMOUR
+            for name in names:
+                self.type_shift[kind][place[name]] = height
+                self.type_shift[other][place[name]] = -height
+
+    def _states(self, sample: Sample, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """States (n, 6) of cells, and which of them die (n,)."""
+        n = sample.cells
+        damage, arrest, block, harm = self._effect(sample)
+        tumour, together = sample.cell_type == TUMOUR, sample.culture == "PDOF"
+        if not tumour:
+            damage, arrest, block = harm, 0.4 * harm, 0.0
+        cycling = rng.random(n) < np.clip((0.55 if tumour else 0.3) - 0.35 * arrest, 0.03, 1)
+        phase = 2 * np.pi * rng.random(n)
+        hurt = rng.gamma(1.5, 0.25 + 0.6 * damage, n)
+        drift = together * tumour * (0.2 + 1.2 * self.protection[sample.patient] * damage)
+        character = rng.normal((0.0 if tumour else -0.5) - drift - 0.2 * damage, 0.6, n)
+        support = 0.5 * together * tumour * self.protection[sample.patient]
+        survival = rng.normal(support * (0.5 + 2 * damage) - 0.8 * block, 0.6, n) - 0.25 * hurt
+        dying = rng.random(n) < 1 / (1 + np.exp(-(1.3 * hurt - 0.8 * survival - 3.2)))
+        states = np.column_stack(
+            [
+                np.cos(phase) * cycling,
+                np.sin(phase) * cycling,
+                cycling - 0.5,
+                hurt,
+                character,
+                survival,
+            ]
+        )
+        return states, dying
+
+    def _effect(self, sample: Sample) -> np.ndarray:
+        """Damage, arrest, block and harm that a treatment does to this patient's cells."""
+        code = sample.treatment
+        if code in schema().vehicles.values():
+            return np.zeros(4)
+        names, sensitivity = list(_DRUGS), self.sensitivity[sample.patient]
+        total = np.zeros(4)
+        for drug in code:
+            total += np.array(_DRUGS[drug]) * np.append(
+                np.repeat(sensitivity[names.index(drug)], 3), self.toxicity[sample.patient]
+            )
+        total[0] += _SYNERGY.get(code, 0.0) * sensitivity[names.index("S")]
+        if sample.culture == "PDOF":  # fibroblasts shield the tumour
+            total[:3] *= 1 - 0.5 * self.protection[sample.patient]
+        dose: np.ndarray = total * (int(sample.concentration) / 4) ** 0.7
+        return dose
+
+    def _levels(self, sample: Sample, rng: np.random.Generator) -> np.ndarray:
+        """Markers of the cells, before they are given their usual size: (n, M)."""
+        states, dying = self._states(sample, rng)
+        own = self.patient_line[sample.patient] * (np.abs(self.line).sum(0) > 0)
+        levels = states @ (self.line + own) + np.tanh(states) ** 2 @ self.bend
+        phase = np.arctan2(states[:, 1], states[:, 0]) / (2 * np.pi) % 1
+        cycling = states[:, 2] > 0
+        for place, (peak, width) in self.peaks.items():
+            away = np.abs(phase - peak)
+            away = np.minimum(away, 1 - away)
+            levels[:, place] = 2.0 * cycling * np.exp(-0.5 * (away / width) ** 2)
+        levels[:, self.cycling_marker] = 1.2 * cycling
+        levels[:, self.apoptosis] = (1.6 * dying + 0.15 * states[:, 3])[:, None]
+        levels -= 0.5 * dying[:, None] * (np.abs(self.line).sum(0) > 0)
+        levels += self.type_shift[sample.cell_type]
+        levels += self.patient_offset[sample.patient] + self.date_offset[sample.date]
+        noisy: np.ndarray = levels + rng.normal(0, 0.6, levels.shape)
+        return noisy
+
+    def _calibrate(self) -> None:
+        """Shift and stretch of every marker, so that its quartiles are near the published ones."""
+        rng = np.random.default_rng([self.seed, 1])
+        pilot = [self._pilot(sample) for sample in self.design()]
+        chosen = rng.permutation(len(pilot))[:400]
+        levels = np.concatenate([self._levels(pilot[i], rng) for i in chosen])
+        low, middle, high = np.quantile(levels, (0.25, 0.5, 0.75), axis=0)
+        wanted = [self._quartiles(name) for name in self.markers]
+        median, spread = np.array(wanted).T
+        self.stretch = spread / np.maximum(high - low, 1e-6)
+        self.shift = median - self.stretch * middle
+
+    @staticmethod
+    def _pilot(sample: Sample) -> Sample:
+        return Sample(**(vars(sample) | {"cells": 20}))
+
+    @staticmethod
+    def _quartiles(name: str) -> tuple[float, float]:
+        """Median and quartile distance of asinh(x / 5)."""
+        known = schema().quartiles.get(name)
+        if known is None:
+            return _USUAL
+        low, middle, high = np.arcsinh(np.array(known) / 5)
+        return float(middle), float(max(high - low, 0.4))
+
+    def cells_of(self, sample: Sample, number: int) -> np.ndarray:
+        """Raw counts of a sample's cells: (n, M); the optional marker is missing on some dates."""
+        rng = np.random.default_rng([self.seed, 2, number])
+        values = self.shift + self.stretch * self._levels(sample, rng)
+        counts: np.ndarray = np.maximum(5 * np.sinh(np.minimum(values, 11)), 0).round(3)
+        if schema().cells["dates"].index(sample.date) % 9 in (1, 3, 5, 7):
+            counts[:, -1] = np.nan
+        return counts
+
+    # --- design -----------------------------------------------------------------------------
+
+    def design(self) -> list[Sample]:
+        """Every sample of the table: patients × cultures × wells × replicates × cell types."""
+        known = schema()
+        rng = np.random.default_rng([self.seed, 3])
+        dates, patients = known.cells["dates"], known.values["Patient"]
+        total = sum(known.cells["patients"].values()) / len(patients)
+        found = []
+        for p, patient in enumerate(patients):
+            size = known.cells["patients"][patient] / total
+            for culture, cell_type in PAIRS:
+                usual = known.cells["sample"][culture][cell_type == FIBROBLAST]
+                for plate, treatment, concentration in known.conditions():
+                    last = 6 if treatment == "DMSO" else 3
+                    date = dates[(p + 7 * list(known.plates).index(plate)) % len(dates)]
+                    for replicate in known.values["Replicate"][:last]:
+                        mean = usual if self.cells is None else self.cells
+                        count = max(4, round(mean * size * rng.lognormal(-0.05, 0.3)))
+                        found.append(
+                            Sample(
+                                date,
+                                patient,
+                                culture,
+                                cell_type,
+                                plate,
+                                treatment,
+                                concentration,
+                                replicate,
+                                2 if plate == "O" else 1,
+                                count,
+                            )
+                        )
+        return found
+
+    def tables(self) -> Iterator[Any]:
+        """Arrow tables of the samples, one after another."""
+        pa = need("pyarrow", "table")
+        known = schema()
+        for number, sample in enumerate(self.design()):
+            counts, n = self.cells_of(sample, number), sample.cells
+            columns: dict[str, Any] = dict(zip(self.markers, counts.T, strict=True))
+            told = {
+                "Date": sample.date,
+                "Patient": sample.patient,
+                "Culture": sample.culture,
+                "Treatment": sample.treatment,
+                "Concentration": sample.concentration,
+                "Replicate": sample.replicate,
+                "Cell_type": sample.cell_type,
+                "Plate": sample.plate,
+            }
+            columns |= {name: pa.array([value] * n, pa.string()) for name, value in told.items()}
+            columns["Batch"] = np.full(n, sample.batch, dtype=np.int64)
+            yield pa.table({name: columns[name] for name in known.columns})
+
+
+# What marks a file as simulated.
+MARK = b"pointforms.simulated"
+
+
+def write_simulated(
+    path: str | os.PathLike[str],
+    cells: int | None = 120,
+    seed: int = 0,
+    advance: Callable[[int], None] = lambda samples: None,
+) -> tuple[int, int]:
+    """Write a simulated table as parquet, marked so, and give its samples and rows.
+
+    Parameters
+    ----------
+    cells : mean cells of a sample; None is the published size, 25 million rows
+    """
+    need("pyarrow", "table")
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    target = Path(path)
+    if target.suffix.lower() != ".parquet":
+        raise ValueError(f"{os.fspath(path)!r}: expected a name that ends in .parquet")
+    simulator = Simulator(cells, seed)
+    half = target.with_name(f".{os.getpid()}-{target.name}")
+    writer, samples, rows, held, kept = None, 0, 0, 0, []
+    try:
+        for table in simulator.tables():
+            samples, rows, held = samples + 1, rows + len(table), held + len(table)
+            kept.append(table)
+            if writer is None:
+                schema_ = table.schema.with_metadata({MARK: str(seed).encode()})
+                writer = parquet.ParquetWriter(half, schema_, compression="zstd")
+            if held >= 1 << 17:
+                writer.write_table(pa.concat_tables(kept).cast(writer.schema))
+                kept, held = [], 0
+            advance(1)
+        if writer is not None:
+            if kept:
+                writer.write_table(pa.concat_tables(kept).cast(writer.schema))
+            writer.close()
+        os.replace(half, target)
+    finally:
+        half.unlink(missing_ok=True)
+    return samples, rows

@@ -1,0 +1,179 @@
+"""The table of cells, read in parts: parquet, Feather or CSV, checked against the schema."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pointforms.paper.organoids.schema import schema
+from pointforms.support.extras import need
+
+_FORMATS = {".parquet": "parquet", ".feather": "feather", ".arrow": "feather", ".csv": "csv"}
+# Rows of a part: 54 columns of them are some 30 MB.
+_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows.
+
+    Attributes
+    ----------
+    first : number of the first row in the table
+    metadata : column -> (codes (m,), values): row i has values[codes[i]]
+    markers : (m, M)
+        Raw counts.
+    """
+
+    first: int
+    metadata: dict[str, tuple[np.ndarray, list[str]]]
+    markers: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.markers)
+
+
+class CellTable:
+    """A table on disk that has the columns of the schema.
+
+    Parameters
+    ----------
+    path : a .parquet, .feather, .arrow or .csv file
+    markers : the markers to read
+    """
+
+    def __init__(self, path: str | os.PathLike[str], markers: Sequence[str] | None = None) -> None:
+        need("pyarrow", "table")
+        self.path = Path(path)
+        self.markers = tuple(markers if markers is not None else schema().markers)
+        kind = _FORMATS.get(self.path.suffix.lower())
+        if kind is None:
+            raise ValueError(
+                f"{os.fspath(path)!r}: expected a table that ends in {', '.join(_FORMATS)}; the "
+                "publisher's pickle becomes one by `npf pdo convert --trust-pickle`"
+            )
+        if not self.path.is_file():
+            raise FileNotFoundError(f"no table {os.fspath(path)!r}")
+        self._kind, self._data = kind, self._open(kind)
+        self.columns: list[str] = list(self._data.schema.names)
+        self.extra = check_columns(self._data.schema, self.markers, os.fspath(path))
+
+    def _open(self, kind: str) -> Any:
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        known = schema()
+        options: Any = kind
+        if kind == "csv":
+            from pyarrow import csv
+
+            types = {name: pa.string() for name in known.metadata}
+            types |= {name: pa.float64() for name in (*known.markers, known.optional)}
+            options = dataset.CsvFileFormat(
+                convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+            )
+        try:
+            return dataset.dataset(self.path, format=options)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise ValueError(f"{self.path.name} is not a {kind} table: {error}") from None
+
+    def rows(self) -> int:
+        """How many there are; 0 where only reading tells."""
+        return 0 if self.path.suffix.lower() == ".csv" else int(self._data.count_rows())
+
+    def parts(self) -> Iterator[Part]:
+        """The rows in order, a part at a time."""
+        import pyarrow as pa
+
+        first = 0
+        try:
+            for batch in self._batches([*schema().metadata, *self.markers]):
+                if batch.num_rows:
+                    yield _part(batch, first, self.markers)
+                    first += batch.num_rows
+        except (pa.ArrowInvalid, OSError) as error:
+            raise ValueError(
+                f"{self.path.name} breaks off or is damaged after row {first}: {error}"
+            ) from None
+
+    def _batches(self, columns: list[str]) -> Iterator[Any]:
+        """Record batches of some columns, with little of the file in memory at a time.
+
+        Left to itself Arrow keeps the bytes of a parquet file until its last row is read, and
+        reads far ahead in a Feather file.
+        """
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        if self._kind == "feather":
+            with pa.OSFile(os.fspath(self.path)) as file, pa.ipc.open_file(file) as reader:
+                for i in range(reader.num_record_batches):
+                    batch = reader.get_batch(i).select(columns)
+                    for start in range(0, batch.num_rows, _ROWS):
+                        yield batch.slice(start, _ROWS)
+            return
+        options = dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+        scanner = self._data.scanner(
+            columns=columns,
+            batch_size=_ROWS,
+            batch_readahead=2,
+            fragment_readahead=1,
+            fragment_scan_options=options if self._kind == "parquet" else None,
+        )
+        yield from scanner.to_batches()
+
+
+def check_columns(found: Any, markers: Sequence[str], label: str) -> list[str]:
+    """Refuse a table without the columns that are needed, with all that is wrong; give the extra.
+
+    Parameters
+    ----------
+    found : a pyarrow schema
+    """
+    from pyarrow import types
+
+    known = schema()
+    wrong = [f"missing: {name}" for name in (*known.metadata, *markers) if name not in found.names]
+    for name in markers:
+        if name in found.names:
+            kind = found.field(name).type
+            if not (types.is_floating(kind) or types.is_integer(kind)):
+                wrong.append(f"wrong type: {name} is {kind}, expected numbers")
+    for name in known.metadata:
+        if name in found.names:
+            kind = found.field(name).type
+            text = any(
+                one(kind) for one in (types.is_string, types.is_large_string, types.is_string_view)
+            )
+            if not (text or types.is_dictionary(kind) or types.is_integer(kind)):
+                wrong.append(f"wrong type: {name} is {kind}, expected text or whole numbers")
+    extra = [name for name in found.names if name not in known.columns]
+    if wrong:
+        told = "; ".join(wrong[:12]) + (f"; and {len(wrong) - 12} more" * (len(wrong) > 12))
+        also = f" (extra columns: {', '.join(extra[:8])})" if extra else ""
+        raise ValueError(f"{label} is not the organoid table: {told}{also}")
+    return extra
+
+
+def _part(batch: Any, first: int, markers: Sequence[str]) -> Part:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    metadata = {}
+    for name in schema().metadata:
+        column = batch.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        # text, whatever it was: one date of the published table is a number
+        encoded = pc.dictionary_encode(pc.cast(column, pa.string()), null_encoding="encode")
+        values = ["" if v is None else v for v in encoded.dictionary.to_pylist()]
+        metadata[name] = (encoded.indices.to_numpy(zero_copy_only=False), values)
+    numbers = np.empty((batch.num_rows, len(markers)))
+    for i, name in enumerate(markers):
+        numbers[:, i] = batch.column(name).to_numpy(zero_copy_only=False)
+    return Part(first, metadata, numbers)

@@ -1,0 +1,290 @@
+"""The numbers behind pictures of learned forms, whoever draws them.
+
+Where D = 2 the plane of the picture is the space, and forms are evaluated at the centres of the
+grid's cells that have data near. Beyond, a place in the plane is no point of the space: forms are
+then evaluated at the data and averaged over the points seen in each cell, which is what a
+restriction to the data knows, and nothing is extrapolated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pointforms.explain.coefficients import coefficients
+from pointforms.exterior import multi_indices
+from pointforms.plot.planes import Directions, Extent, Plane, look
+
+# Coefficients held at once.
+_WORKING_SET = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class FormField:
+    """Learned 1-forms as arrows in a plane.
+
+    Attributes
+    ----------
+    points : (m, 2)
+        Centres of the grid's cells that have data.
+    vectors : (m, l, 2)
+        Values of the l forms on the two directions, in units of the data: ω_a(v_1), ω_a(v_2).
+    axes : names of the two axes
+    forms : indices of the l forms in the model
+    extent : left, right, bottom, top
+    grid : cells a side
+    averaged : whether values are means over the points seen in a cell (D > 2)
+    data : (n, 2)
+        The points of the clouds, in the plane.
+    owner : (n,)
+        The cloud of each.
+    """
+
+    points: np.ndarray
+    vectors: np.ndarray
+    axes: tuple[str, str]
+    forms: tuple[int, ...]
+    extent: Extent
+    grid: int
+    averaged: bool
+    data: np.ndarray
+    owner: np.ndarray
+
+    def arrows(self) -> np.ndarray:
+        """Arrows (m, l, 2) to draw in a square frame, in units of the axes.
+
+        In a frame of unit sides, X = x / w and Y = y / h, a form a dx + b dy is wa dX + hb dY.
+        The arrow is that vector, at right angles to the drawn kernel of the form, and has the
+        length of a cell where the form is as large as its 0.9 quantile; it never exceeds 1.4.
+        """
+        left, right, bottom, top = self.extent
+        span = np.array([right - left, top - bottom])
+        seen = self.vectors * span
+        length = np.linalg.norm(seen, axis=-1, keepdims=True)
+        typical = np.quantile(length, 0.9, axis=0, keepdims=True)
+        relative = length / np.where(typical > 0, typical, 1.0)
+        unit = seen / np.where(length > 0, length, 1.0)
+        arrows: np.ndarray = unit * np.minimum(relative, 1.4) * span / self.grid
+        return arrows
+
+
+@dataclass(frozen=True, eq=False)
+class AreaMap:
+    """Learned 2-forms as signed areas over two features.
+
+    Attributes
+    ----------
+    values : (l, grid, grid)
+        The coefficient of dx ∧ dy, x and y the features of the axes: what a form makes of a unit
+        square, turned counter-clockwise in the picture. Rows go upwards; NaN without data.
+    pair : the two features
+    axes : their names
+    forms : indices of the l forms in the model
+    extent : left, right, bottom, top
+    averaged : whether values are means over the points seen in a cell (D > 2)
+    data, owner : as in :class:`FormField`
+    """
+
+    values: np.ndarray
+    pair: tuple[int, int]
+    axes: tuple[str, str]
+    forms: tuple[int, ...]
+    extent: Extent
+    averaged: bool
+    data: np.ndarray
+    owner: np.ndarray
+
+    def limit(self, form: int | None = None) -> float:
+        """Half the range of symmetric colours: the 0.98 quantile of |values|, of one or all."""
+        values = np.abs(self.values if form is None else self.values[form])
+        found = float(np.nanquantile(values, 0.98)) if np.isfinite(values).any() else 0.0
+        return found if found > 0 else 1.0
+
+    def centres(self) -> tuple[np.ndarray, np.ndarray]:
+        """x and y of the cells: (grid,) each."""
+        grid = self.values.shape[-1]
+        left, right, bottom, top = self.extent
+        steps = (np.arange(grid) + 0.5) / grid
+        return left + steps * (right - left), bottom + steps * (top - bottom)
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonPCA:
+    """Clouds by their comparison matrices, on the two axes of largest variance.
+
+    Attributes
+    ----------
+    coordinates : (N, 2)
+    explained : (2,)
+        Shares of the variance.
+    components : (2, ..., l, l)
+        The matrices, of Frobenius norm 1, along which the axes run; shaped as those given.
+    mean : (..., l, l)
+    """
+
+    coordinates: np.ndarray
+    explained: np.ndarray
+    components: np.ndarray
+    mean: np.ndarray
+
+    def axis_names(self) -> tuple[str, str]:
+        first, second = (f"PC {a + 1} ({self.explained[a]:.0%} of variance)" for a in range(2))
+        return first, second
+
+
+def form_field_data(
+    estimator: Any,
+    clouds: Any,
+    directions: Directions = None,
+    grid: int = 17,
+    forms: Sequence[int] | None = None,
+    features: Sequence[str] | None = None,
+) -> FormField:
+    """The learned 1-forms of a fitted model over its data.
+
+    Parameters
+    ----------
+    estimator : a fitted estimator of point-forms, or a PointFormNetwork
+    clouds : list of (n_i, D)
+    directions : two features (names or numbers), "principal", or an array (2, D)
+        By default the plane itself for D = 2, and otherwise the principal directions.
+    grid : cells a side
+    forms : which of the forms; all by default
+    features : names of the features; those of `Clouds` are known
+    """
+    _check_grid(grid)
+    plane = look(clouds, directions, features)
+    probe = coefficients(estimator, plane.points[:1], 1)
+    chosen = _chosen(forms, probe.shape[1])
+
+    def along(points: np.ndarray) -> np.ndarray:
+        values: np.ndarray = coefficients(estimator, points, 1)[:, chosen] @ plane.directions.T
+        return values
+
+    places, values, kept = _over_cells(plane, grid, along, probe[0].size)
+    return FormField(
+        places[kept],
+        values[kept],
+        plane.axes,
+        chosen,
+        plane.extent,
+        grid,
+        not plane.flat,
+        plane.view,
+        plane.owner,
+    )
+
+
+def area_map_data(
+    estimator: Any,
+    clouds: Any,
+    pair: Sequence[int] | Sequence[str],
+    grid: int = 25,
+    forms: Sequence[int] | None = None,
+    features: Sequence[str] | None = None,
+) -> AreaMap:
+    """The learned 2-forms of a fitted model on two features.
+
+    Parameters
+    ----------
+    estimator : a fitted estimator of point-forms, or a PointFormNetwork
+    clouds : list of (n_i, D)
+    pair : two features, by name or number; the first runs to the right. (j, i) is -(i, j)
+    grid, forms, features
+        As in :func:`form_field_data`.
+    """
+    _check_grid(grid)
+    plane = look(clouds, pair, features)
+    if plane.pair is None:
+        raise ValueError(f"pair={pair!r}: expected two features")
+    i, j = plane.pair
+    D = plane.points.shape[1]
+    column = [tuple(I) for I in multi_indices(D, 2).tolist()].index((min(i, j), max(i, j)))
+    sign = 1.0 if i < j else -1.0
+    probe = coefficients(estimator, plane.points[:1], 2)
+    chosen = _chosen(forms, probe.shape[1])
+
+    def area(points: np.ndarray) -> np.ndarray:
+        values: np.ndarray = sign * coefficients(estimator, points, 2)[:, chosen, column]
+        return values
+
+    _, values, kept = _over_cells(plane, grid, area, probe[0].size)
+    values = np.where(kept[:, None], values, np.nan)
+    return AreaMap(
+        values.T.reshape(len(chosen), grid, grid),
+        plane.pair,
+        plane.axes,
+        chosen,
+        plane.extent,
+        not plane.flat,
+        plane.view,
+        plane.owner,
+    )
+
+
+def comparison_pca_data(matrices: np.ndarray) -> ComparisonPCA:
+    """Principal components of comparison matrices (N, l, l), or (N, degrees, l, l).
+
+    Of the matrices as vectors under the Frobenius inner product, so that an entry off the diagonal
+    counts for both its places. Signs are such that the largest entry of a component is positive.
+    """
+    given = np.asarray(matrices, dtype=np.float64)
+    if given.ndim not in (3, 4) or given.shape[-1] != given.shape[-2]:
+        raise ValueError(f"matrices have shape {given.shape}: expected (N, l, l)")
+    if len(given) < 2:
+        raise ValueError(f"{len(given)} matrix: principal components need at least 2")
+    if not np.isfinite(given).all():
+        raise ValueError("the matrices have non-finite entries")
+    mean = given.mean(0)
+    flat = (given - mean).reshape(len(given), -1)
+    _, S, W = np.linalg.svd(flat, full_matrices=False)
+    count = min(2, len(S))
+    components = np.zeros((2, flat.shape[1]))
+    components[:count] = W[:count]
+    largest = np.take_along_axis(components, np.abs(components).argmax(1)[:, None], 1)
+    components *= np.where(largest < 0, -1.0, 1.0)
+    total = float((S**2).sum())
+    explained = np.zeros(2)
+    explained[:count] = S[:count] ** 2 / total if total > 0 else 0.0
+    return ComparisonPCA(
+        flat @ components.T, explained, components.reshape(2, *given.shape[1:]), mean
+    )
+
+
+def _over_cells(
+    plane: Plane, grid: int, evaluate: Any, width: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Centres of all cells, a function's value in each, and which cells have data."""
+    places, cell = plane.cells(grid)
+    if plane.flat:
+        kept = plane.near_data(places, grid)
+        return places, evaluate(plane.lift(places)), kept
+    inside = np.flatnonzero(cell >= 0)
+    step = max(1, _WORKING_SET // width)
+    values = np.concatenate(
+        [evaluate(plane.points[inside[s : s + step]]) for s in range(0, len(inside), step)]
+    )
+    total = np.zeros((grid * grid, *values.shape[1:]))
+    np.add.at(total, cell[inside], values)
+    count = np.bincount(cell[inside], minlength=grid * grid)
+    shape = (-1,) + (1,) * (total.ndim - 1)
+    return places, total / np.maximum(count, 1).reshape(shape), count > 0
+
+
+def _chosen(forms: Sequence[int] | None, count: int) -> tuple[int, ...]:
+    if forms is None:
+        return tuple(range(count))
+    for a in forms:
+        if not 0 <= a < count:
+            raise ValueError(f"no form {a}: the model has {count}, 0 to {count - 1}")
+    if not len(forms):
+        raise ValueError("forms is empty: expected at least one index")
+    return tuple(int(a) for a in forms)
+
+
+def _check_grid(grid: int) -> None:
+    if grid < 2:
+        raise ValueError(f"grid={grid}: expected at least 2 cells a side")

@@ -1,0 +1,176 @@
+"""Single panels, of which views and figures are put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from pointforms.plot import style
+from pointforms.plot.ellipses import outlines, spacing, spread_out
+from pointforms.plot.form_data import AreaMap, ComparisonPCA, FormField
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Beyond so many points a vector picture holds an image of them: readers choke on the rest.
+_RASTER = 3000
+
+
+def draw_classes(
+    axes: Axes, points: np.ndarray, codes: np.ndarray, classes: int, size: float = 3.0
+) -> None:
+    """Points (n, 2) with the colour and mark of their class, in no class's favour."""
+    order = np.random.default_rng(0).permutation(len(points))
+    points, codes = points[order], codes[order]
+    blocks = np.array_split(np.arange(len(points)), max(1, min(20, len(points) // 50)))
+    for block in blocks:  # classes in turn, so that none covers the other
+        for c in range(classes):
+            chosen = block[codes[block] == c]
+            axes.scatter(
+                points[chosen, 0],
+                points[chosen, 1],
+                s=size,
+                marker=style.MARKS[c % len(style.MARKS)],
+                color=style.COLOURS[c % len(style.COLOURS)] if classes > 1 else style.GREY,
+                linewidths=0,
+                alpha=0.8,
+                rasterized=len(points) > _RASTER,
+            )
+
+
+def draw_arrows(axes: Axes, data: FormField, form: int, colour: str = style.INK) -> None:
+    """One form of a field, over the data in grey."""
+    shown = np.random.default_rng(0).permutation(len(data.data))[:_RASTER]
+    x, y = data.data[shown].T
+    axes.scatter(x, y, s=1.5, color=style.PALE, linewidths=0, rasterized=True)
+    axes.quiver(
+        *data.points.T,
+        *data.arrows()[:, form].T,
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        pivot="mid",
+        color=colour,
+        width=0.009,
+        headwidth=3.6,
+        headlength=3.6,
+        headaxislength=3.2,
+        minlength=0.3,
+    )
+
+
+def draw_area(axes: Axes, data: AreaMap, form: int) -> Any:
+    """One form of an area map, on the scale of all."""
+    limit = data.limit()
+    return axes.imshow(
+        data.values[form],
+        extent=data.extent,
+        origin="lower",
+        aspect="auto",
+        cmap=style.DIVERGING,
+        vmin=-limit,
+        vmax=limit,
+        interpolation="nearest",
+    )
+
+
+def draw_ellipses(
+    axes: Axes, points: torch.Tensor, factor: torch.Tensor, count: int, colour: str = style.BLUE
+) -> None:
+    """Ellipses of points (n, 2) and factors (n, 2, r), over the points in grey."""
+    points, factor = points.double().cpu(), factor.double().cpu()
+    chosen = spread_out(points, count)
+    rings = outlines(points[chosen], factor[chosen], 0.5 * spacing(points[chosen]))
+    x, y = points.numpy().T
+    axes.scatter(x, y, s=2.5, color=style.GREY, linewidths=0, rasterized=len(points) > _RASTER)
+    draw_rings(axes, rings, colour)
+
+
+def draw_rings(axes: Axes, rings: torch.Tensor, colour: str = style.BLUE) -> None:
+    """Outlines (m, sides, 2), filled; a stroke where one is flat."""
+    from matplotlib.collections import PolyCollection
+
+    axes.add_collection(
+        PolyCollection(
+            list(rings.numpy()),
+            facecolor=colour,
+            edgecolor=colour,
+            linewidth=1.2,
+            alpha=0.65,
+            zorder=3,
+        )
+    )
+
+
+def draw_pca(axes: Axes, data: ComparisonPCA, codes: np.ndarray, classes: int) -> None:
+    """Clouds in the plane of two principal components."""
+    draw_classes(axes, data.coordinates, codes, classes, size=14)
+    first, second = data.axis_names()
+    axes.set(xlabel=first, ylabel=second)
+    axes.set_box_aspect(1)
+    axes.locator_params(nbins=5)
+    style.open_frame(axes)
+
+
+def draw_values(
+    figure: Figure,
+    axes: Axes,
+    points: np.ndarray,
+    values: np.ndarray,
+    label: str | None,
+    signed: bool | None = None,
+) -> None:
+    """Points coloured by values, the strongest on top, with a colour bar."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{int((~np.isfinite(values)).sum())} values are not finite")
+    signed = bool((values < 0).any()) if signed is None else signed
+    order = np.argsort(np.abs(values))
+    limit = float(np.quantile(np.abs(values), 0.98)) or float(np.abs(values).max()) or 1.0
+    lowest = float(np.quantile(values, 0.02))
+    drawn = axes.scatter(
+        points[order, 0],
+        points[order, 1],
+        c=values[order],
+        cmap=style.DIVERGING if signed else style.SEQUENTIAL,
+        vmin=-limit if signed else lowest,
+        vmax=limit,
+        s=float(np.clip(6000 / len(points), 3, 22)),
+        # pale colours in the middle of the scale still show where points are
+        edgecolors=style.GREY if signed else "none",
+        linewidths=0.25 if signed else 0,
+        rasterized=len(points) > _RASTER,
+    )
+    beyond = bool((np.abs(values) > limit).any())
+    figure.colorbar(
+        drawn,
+        ax=axes,
+        label=label or ("contribution" if signed else "energy"),
+        extend="both" if beyond else "neither",
+        shrink=0.85,
+    )
+
+
+def draw_running_total(axes: Axes, values: np.ndarray, baseline: float, output: str) -> None:
+    order = np.argsort(-np.abs(values))
+    total = baseline + np.r_[0.0, np.cumsum(values[order])]
+    axes.axhline(baseline, color=style.GREY, linewidth=0.8, linestyle=":")
+    axes.axhline(total[-1], color=style.GREY, linewidth=0.8)
+    axes.step(np.arange(len(total)), total, where="post", color=style.INK)
+    for value, name in ((baseline, "baseline"), (total[-1], "prediction")):
+        axes.annotate(
+            f"{name}\n{value:.2f}".replace("-", "−"),
+            (1, value),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7.5,
+        )
+    axes.margins(y=0.1)
+    axes.set(title=f"{output}, running total", xlabel="points, the weightiest first")
+    axes.set_xlim(0, len(values))
+    axes.locator_params(nbins=5)
+    style.open_frame(axes)

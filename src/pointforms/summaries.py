@@ -1,0 +1,80 @@
+"""Pooled summaries of clouds: what is known of the points without their geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pointforms.models.neighbor_graphs import plain_clouds
+
+
+class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Mean, spread, quantiles and covariances of the points of each cloud.
+
+    A cloud of one point has no spread and no covariance: both are 0. The order of the points
+    changes nothing.
+
+    Parameters
+    ----------
+    quantiles : sequence of numbers from 0 to 1
+        Of each coordinate.
+    covariance : bool
+        Whether the upper triangle of the covariance matrix belongs to the summaries.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        D, the width of the clouds.
+    """
+
+    def __init__(
+        self,
+        quantiles: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9),
+        covariance: bool = True,
+    ) -> None:
+        self.quantiles = quantiles
+        self.covariance = covariance
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def fit(self, clouds: Any, y: Any = None) -> Self:
+        """Check the options and remember the width of the clouds."""
+        levels = np.asarray(self.quantiles, dtype=np.float64)
+        if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
+            raise ValueError(f"quantiles={self.quantiles!r}: expected numbers from 0 to 1")
+        self.n_features_in_: int = _arrays(clouds)[0].shape[1]
+        return self
+
+    def transform(self, clouds: Any) -> np.ndarray:
+        """Summaries (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
+        check_is_fitted(self, "n_features_in_")
+        arrays = _arrays(clouds)
+        D = arrays[0].shape[1]
+        if self.n_features_in_ != D:
+            raise ValueError(
+                f"the clouds have {D} features, but {type(self).__name__} was fitted with "
+                f"{self.n_features_in_}"
+            )
+        return np.stack([self._summary(points) for points in arrays])
+
+    def _summary(self, points: np.ndarray) -> np.ndarray:
+        mean = points.mean(0)
+        parts = [mean, points.std(0), np.quantile(points, list(self.quantiles), axis=0).ravel()]
+        if self.covariance:
+            centred = points - mean
+            rows, columns = np.triu_indices(points.shape[1])
+            parts.append((centred.T @ centred / len(points))[rows, columns])
+        return np.concatenate(parts)
+
+
+def _arrays(clouds: Any) -> list[np.ndarray]:
+    """Points of every cloud, or of every Gram field, in double precision."""
+    return [cloud.double().cpu().numpy() for cloud in plain_clouds(clouds)]

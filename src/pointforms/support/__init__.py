@@ -1,0 +1,1 @@
+"""Small tools that every room uses: files, progress, tables, statistics."""

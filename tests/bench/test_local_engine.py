@@ -1,0 +1,175 @@
+"""The local engine: what is prepared once, who dies with whom, and what is left behind."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pointforms.bench.fitting import preparation
+from pointforms.bench.local_engine import LocalEngine
+from pointforms.bench.records import Row, Unit
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks at /proc")
+
+
+def row(model="npf-tri-1", **options):
+    return Row("circles-vs-lines", model, options, clouds=40, points=24)
+
+
+QUICK = {"epochs": 1, "hidden": [8], "forms": 3}
+ENDLESS = Unit(row(epochs=10**9, patience=10**9), ((0, 0),))
+UNKNOWN = Unit(Row("no-task.csv", "mlp"), ((0, 0),))  # cannot be prepared
+UNITS = [
+    Unit(row(**QUICK), ((0, 0), (0, 1))),
+    Unit(row(**QUICK), ((1, 0), (1, 1))),
+    Unit(row("npf-flat-1", **QUICK), ((0, 0), (0, 1))),
+    Unit(row("logistic-regression"), ((0, 0),)),
+    Unit(row("gcn", epochs=1), ((0, 0),)),
+    Unit(row("gin", epochs=1), ((0, 0),)),
+    Unit(row("npf-flat-1", bandwidth_policy="fixed", **QUICK), ((2, 3),)),
+]
+
+
+def taking(units):
+    queue = deque(units)
+    return lambda: queue.popleft() if queue else None
+
+
+def wait_until(true, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def alive(pid):
+    """Whether a process runs; one that nobody has buried yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    """Where engines put their folders."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def prepared(folder):
+    """Files of preparations, and which they are: a file made twice would be another."""
+    return {file.name: file.stat().st_ino for file in folder.glob("pointforms-*/*.pt")}
+
+
+def nothing_left(folder):
+    return not mp.active_children() and not list(folder.glob("pointforms-*"))
+
+
+def run(engine, units, folder):
+    """Records of every unit; checks that nothing was prepared twice, and nothing is left."""
+    found, files = {}, {}
+    for unit, records in engine.run(taking(units)):
+        assert unit not in found
+        assert tuple((record.fold, record.seed) for record in records) == unit.fits
+        found[unit] = records
+        now = prepared(folder)
+        assert files.items() <= now.items()
+        files = now
+    assert len(files) == len({preparation(unit) for unit in units if unit is not UNKNOWN})
+    assert len(found) == len(units)
+    assert nothing_left(folder)
+    return found
+
+
+def test_neither_workers_nor_a_death_among_them_change_a_bit(scratch):
+    def kill():
+        wait_until(lambda: prepared(scratch))
+        time.sleep(0.2)  # it trains
+        (worker,) = mp.active_children()
+        os.kill(worker.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    one = run(LocalEngine(1), [ENDLESS, UNKNOWN, *UNITS], scratch)
+    killer.join()
+    (lost,) = one[ENDLESS]
+    assert "exit code -9" in lost.error
+    assert np.isnan(lost.auroc)
+    (unknown,) = one[UNKNOWN]
+    assert unknown.error.startswith("Traceback")
+    assert "no-task.csv" in unknown.error
+
+    two = run(LocalEngine(7, ("cpu", "cpu")), UNITS, scratch)
+    for unit in UNITS:
+        for ours, theirs in zip(one[unit], two[unit], strict=True):
+            assert (ours.error, theirs.error) == (None, None)
+            np.testing.assert_array_equal(ours.probabilities, theirs.probabilities)
+
+
+def test_devices_say_how_many_workers_there_are():
+    assert LocalEngine(7).workers == 7
+    assert LocalEngine(7, ("cpu", "cpu")).workers == 2
+
+
+def test_nothing_to_do_starts_nothing(scratch, monkeypatch):
+    monkeypatch.setattr(mp, "get_context", None)
+    assert list(LocalEngine(2).run(lambda: None)) == []
+    assert nothing_left(scratch)
+
+
+def test_nothing_is_left_when_the_consumer_stops(scratch):
+    def consume():
+        for unit, _ in LocalEngine(2).run(taking([ENDLESS, UNITS[3]])):
+            assert unit is UNITS[3]
+            assert len(mp.active_children()) == 2
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        consume()
+    assert nothing_left(scratch)
+
+
+_DRIVER = """
+import multiprocessing as mp, sys, tempfile, threading, time
+from pointforms.bench.local_engine import LocalEngine
+from pointforms.bench.records import Row, Unit
+
+def tell():
+    while not mp.active_children():
+        time.sleep(0.05)
+    print(*(child.pid for child in mp.active_children()), flush=True)
+
+if __name__ == "__main__":
+    tempfile.tempdir = sys.argv[1]
+    row = Row("circles-vs-lines", "mlp", {"epochs": 10**9, "patience": 10**9}, 40, 24)
+    units = [Unit(row, ((0, 0),))]
+    threading.Thread(target=tell, daemon=True).start()
+    list(LocalEngine(1).run(lambda: units.pop() if units else None))
+"""
+
+
+def test_a_worker_ends_and_tidies_up_when_the_driver_is_killed(tmp_path):
+    (tmp_path / "driver.py").write_text(_DRIVER)
+    command = [sys.executable, str(tmp_path / "driver.py"), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+        try:
+            worker = int(driver.stdout.readline())
+            wait_until(lambda: prepared(tmp_path))  # it trains
+            assert alive(worker)
+        finally:
+            driver.kill()
+            driver.wait()
+    wait_until(lambda: not alive(worker))
+    assert not list(tmp_path.glob("pointforms-*"))

@@ -1,0 +1,121 @@
+"""Plans: counts of rows and fits, what is left, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from pointforms import models
+from pointforms.bench.manifest import Manifest, read_manifest
+from pointforms.bench.plan import estimate_seconds, plan, plan_table, span, usual_costs
+from pointforms.bench.records import Row
+from pointforms.bench.sweep import Sweep
+from pointforms.models import names
+
+
+@pytest.fixture
+def manifest() -> Manifest:
+    """Two tasks x two models: 4 rows on 2 folds x 3 seeds."""
+    tasks, models = ("circles-vs-lines", "colocated"), ("npf-tri-1", "gcn")
+    return Manifest("Small", (Sweep(tasks, models, folds=(0, 1), seeds=(0, 1, 2)),))
+
+
+def everything(manifest: Manifest) -> set[tuple[str, int, int]]:
+    return {(unit.row.key, *fit) for unit in manifest.units() for fit in unit.fits}
+
+
+def test_counts_and_times(manifest):
+    found = plan(manifest)
+    assert (found.rows, found.fits, found.done, found.left) == (4, 24, 0, 24)
+    assert [(line.task, line.model) for line in found.lines] == [
+        (task, model) for task in manifest.sweeps[0].tasks for model in manifest.sweeps[0].models
+    ]
+    assert all((line.rows, line.fits) == (1, 6) for line in found.lines)
+    assert found.seconds == pytest.approx(sum(estimate_seconds(row, 6) for row in manifest.rows()))
+    assert (found.measured, found.guessed) == (0, 24)
+
+
+def test_totals_are_the_manifests():
+    manifest = read_manifest("synthetic-primary")
+    found = plan(manifest)
+    assert (found.rows, found.fits) == (336, 8400)
+    assert len(found.lines) == 8 * 18  # the rows of a task are of 18 models
+
+
+def test_lines_go_task_by_task(manifest):
+    sweeps = (*manifest.sweeps, replace(manifest.sweeps[0], models=("mlp",)))
+    found = plan(replace(manifest, sweeps=sweeps))
+    assert [line.task for line in found.lines] == ["circles-vs-lines"] * 3 + ["colocated"] * 3
+
+
+def test_what_is_done_takes_no_time(manifest):
+    found = plan(manifest, everything(manifest))
+    assert (found.done, found.left, found.seconds, found.wall_seconds()) == (24, 0, 0.0, 0.0)
+
+
+def test_a_unit_with_a_fit_missing_is_trained_whole(manifest):
+    done = everything(manifest)
+    stacked, single = manifest.rows()[:2]
+    found = plan(manifest, done - {(stacked.key, 1, 2), (single.key, 1, 2)})
+    assert [(line.done, line.left) for line in found.lines] == [(5, 3), (5, 1), (6, 0), (6, 0)]
+
+
+def test_fits_of_other_rows_are_not_done(manifest):
+    other = replace(manifest.rows()[0], options={"forms": 16})
+    assert plan(manifest, [(other.key, 0, 0)]).done == 0
+
+
+def test_measured_times_come_first(manifest):
+    found = plan(manifest, measured={("colocated", "gcn"): 7.0, ("density-shift", "gcn"): 1e9})
+    assert (found.measured, found.guessed) == (6, 18)
+    assert [line.seconds for line in found.lines if line.measured] == [42.0]
+
+
+def test_workers_share_the_time_but_not_a_unit(manifest):
+    pairs = [(line.task, line.model) for line in plan(manifest).lines]
+    found = plan(manifest, measured=dict.fromkeys(pairs, 1.0))
+    assert [found.wall_seconds(n) for n in (1, 2, 8, 1000)] == [24.0, 12.0, 3.0, 3.0]
+    with pytest.raises(ValueError, match="workers=0"):
+        found.wall_seconds(0)
+
+
+def test_guesses_follow_size_and_epochs():
+    full = estimate_seconds(Row("rna-velocity", "mlp"), 1)
+    assert full == usual_costs()["mlp"]["rna-velocity"]
+    assert estimate_seconds(Row("rna-velocity", "mlp"), 10) == pytest.approx(10 * full)
+    small = Row("rna-velocity", "mlp", {"epochs": 30}, clouds=500, points=20)
+    assert estimate_seconds(small, 1) == pytest.approx(full * 30 / models.make("mlp").epochs / 4)
+    circles = usual_costs()["svm"]["circles-vs-lines"]
+    # 296 × 256 and 240 × 256 clouds × points, against 300 × 128
+    assert estimate_seconds(Row("density-shift", "svm"), 1) == pytest.approx(circles * 296 / 150)
+    assert estimate_seconds(Row("pdo-efp", "svm"), 1) == pytest.approx(circles * 240 / 150)
+    assert estimate_seconds(Row("cells.csv", "svm"), 1) == pytest.approx(circles)
+
+
+def test_every_model_has_a_cost():
+    assert all(estimate_seconds(Row("circles-vs-lines", name), 1) > 0 for name in names())
+    assert all(seconds > 0 for table in usual_costs().values() for seconds in table.values())
+    assert set(usual_costs()) - set(names()) == {"other models"}
+
+
+def test_table(manifest):
+    console = Console(file=StringIO(), width=120)
+    title = replace(manifest, title="[bold]Small")
+    console.print(plan_table(plan(title, measured={("colocated", "gcn"): 1800.0}), workers=2))
+    text = " ".join(console.file.getvalue().split())
+    assert "[bold]Small" in text
+    assert "3.0 h" in text
+    assert "4 rows, 24 fits, of which 24 are left" in text
+    assert "with 2 workers" in text
+    assert "The times of 6 fits are estimated from earlier ones, those of 18 are guessed" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.2, "0 s"), (59, "59 s"), (90, "1.5 min"), (5400, "1.5 h"), (1e6, "11.6 d")],
+)
+def test_spans(seconds, said):
+    assert span(seconds) == said

@@ -1,0 +1,125 @@
+"""`npf explain`."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pointforms as pf
+from pointforms.cli.app import app
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A file of clouds whose feature "[b]" tells the classes, and a model of it."""
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("explain")
+    clouds, names = [], np.array(["high", "low"])[np.arange(40) % 2]
+    with (folder / "cells.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["sample", "response", "patient", "a", "[b]", "c"])
+        for i, name in enumerate(names):
+            cloud = rng.normal(size=(16, 3)) * [1, 3 if name == "high" else 1, 1]
+            clouds.append(cloud)
+            writer.writerows([[f"s{i}", name, f"p{i}", *point] for point in cloud])
+    model = pf.PointFormClassifier(
+        degree=(1, 2), forms=3, hidden=(8,), epochs=4, neighbors=8, dimension=2, random_state=0
+    )
+    model.fit(clouds, names).save(folder / "model")
+    return folder
+
+
+def options(saved) -> list[str]:
+    columns = ["--cloud", "sample", "--label", "response", "--group", "patient"]
+    return [str(saved / "model"), str(saved / "cells.csv"), *columns]
+
+
+def test_it_prints_and_writes_what_is_found(saved) -> None:
+    picture, table = saved / "bars.png", saved / "out" / "rows.csv"
+    given = ["--refits", "1", "--permutations", "99", "--out", str(picture), "--csv", str(table)]
+    result = runner.invoke(app, ["explain", *options(saved), *given, "--most", "4"])
+    assert result.exit_code == 0, result.output
+    assert "[b]" in result.output
+    assert "… and 2 more" in result.output
+    with table.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert "[b]" in {row["form"] for row in rows if float(row["p"]) <= 0.05}
+    assert {row["degree"] for row in rows} == {"1", "2"}
+    assert len(rows) == 6
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_refits_it_says_so(saved) -> None:
+    result = runner.invoke(app, ["explain", *options(saved), "--refits", "0"])
+    assert result.exit_code == 0, result.output
+    assert "in-sample" in result.output
+
+
+def test_errors_are_one_line(saved, tmp_path) -> None:
+    result = runner.invoke(app, ["explain", str(tmp_path / "none"), "circles-vs-lines"])
+    assert result.exit_code == 2
+    assert "no saved estimator" in result.output
+    result = runner.invoke(app, ["explain", str(saved / "model"), "circles-vs-lines"])
+    assert result.exit_code == 2
+    assert "npf explain: " in result.output
+    result = runner.invoke(app, ["explain", *options(saved), "--out", "bars.txt"])
+    assert result.exit_code == 2
+    assert "pictures end in" in result.output
+
+
+def test_the_data_are_not_overwritten(saved) -> None:
+    before = (saved / "cells.csv").read_bytes()
+    result = runner.invoke(app, ["explain", *options(saved), "--csv", str(saved / "cells.csv")])
+    assert result.exit_code == 2
+    assert "would be overwritten" in result.stderr
+    assert (saved / "cells.csv").read_bytes() == before
+
+
+def test_columns_of_classes_are_those_of_the_classifier(tmp_path) -> None:
+    """Files have classes in the order of text, 1, 10, 2, a classifier of numbers 1, 2, 10."""
+    rng = np.random.default_rng(0)
+    y, clouds = np.array([1, 2, 10])[np.arange(36) % 3], []
+    with (tmp_path / "cells.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["cloud", "label", "a", "p$\\foo$"])
+        for i, name in enumerate(y):
+            clouds.append(rng.normal(size=(16, 2)) * [1, 4 if name == 10 else 1])
+            writer.writerows([[f"s{i}", name, *point] for point in clouds[-1]])
+    model = pf.PointFormClassifier(
+        forms=3, hidden=(8,), epochs=4, neighbors=8, dimension=2, random_state=0
+    ).fit(clouds, y)
+    model.save(tmp_path / "model")
+    given = [str(tmp_path / "model"), str(tmp_path / "cells.csv"), "--refits", "0"]
+    given += ["--csv", str(tmp_path / "rows.csv"), "--out", str(tmp_path / "bars.png")]
+    result = runner.invoke(app, ["explain", *given])
+    assert result.exit_code == 0, result.output
+    with (tmp_path / "rows.csv").open(encoding="utf-8") as file:
+        found = {row["form"]: row for row in csv.DictReader(file)}
+    expected = model.explain(clouds, y, refits=0)
+    assert expected.columns == ("1", "2", "10")
+    for i, form in enumerate(("a", "p$\\foo$")):
+        for c, name in enumerate(expected.columns):
+            assert float(found[form][f"difference: {name}"]) == pytest.approx(
+                expected.difference_by[c, i], rel=1e-3
+            )
+
+
+def test_features_are_chosen_by_name(saved) -> None:
+    few = runner.invoke(app, ["explain", *options(saved), "--refits", "0", "--features", "c,[b]"])
+    assert few.exit_code == 2
+    assert "2 features, the model was fitted with 3" in few.stderr
+    same = [*options(saved), "--refits", "0"]
+    first, again, turned = (
+        runner.invoke(app, ["explain", *same, *more])
+        for more in ([], ["--features", "a, [b], c"], ["--features", "c,[b],a"])
+    )
+    assert first.exit_code == 0, first.output
+    assert "features: a, [b], c" in first.output
+    assert again.output == first.output
+    assert turned.output != first.output

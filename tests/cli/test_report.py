@@ -1,0 +1,217 @@
+"""`npf report`, and the page on localhost."""
+
+from __future__ import annotations
+
+import http.client
+import sqlite3
+import threading
+
+import pytest
+from tests.helpers.samples import comparison, fits
+from typer.testing import CliRunner
+
+from pointforms.bench.fitting import fit_unit, prepare
+from pointforms.bench.page.explaining import choices, model_view, refit
+from pointforms.bench.page.serving import PageServer
+from pointforms.bench.records import Row, Unit
+from pointforms.bench.store import Store
+from pointforms.cli import report as command
+from pointforms.cli.app import app
+
+SMALL = {"epochs": 2, "forms": 3}
+
+
+def npf(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Fits of a small task, as a sweep stores them."""
+    rows = [
+        Row("circles-vs-lines", model, SMALL, clouds=40, points=24)
+        for model in ("npf-tri-1", "npf-tri-2")
+    ]
+    units = [Unit(row, ((0, 0), (0, 1), (1, 0), (1, 1))) for row in rows]
+    return [record for unit in units for record in fit_unit(unit, prepare(unit))]
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Store("results.db") as there:
+        there.finish(None, comparison())
+    return tmp_path / "results.db"
+
+
+def test_a_page_is_written(store):
+    result = npf("report", store, "--out", "page.html", "--no-explain", "--no-theory")
+    assert result.exit_code == 0, result.output
+    assert str(store.with_name("page.html")) in result.stdout
+    text = store.with_name("page.html").read_text("utf-8")
+    assert "PointNet++ beats NPF (selected)" in text
+    assert 'id="models"' not in text
+    assert 'id="theory"' not in text
+
+
+def test_rows_without_a_fit_and_a_manifest_are_shown(store):
+    store.with_name("mine.toml").write_text(
+        '# why\n[[sweep]]\ntasks = ["colocated"]\nmodels = ["svm"]\n'
+    )
+    arguments = ("report", store, "--no-explain", "--no-theory", "--manifest", "mine.toml")
+    result = npf(*arguments, "--title", "Mine")
+    assert result.exit_code == 0, result.output
+    text = store.with_name("report.html").read_text("utf-8")
+    for shown in ("# why", "SVM RBF", "<title>Mine</title>"):
+        assert shown in text
+
+
+def test_views_are_on_the_page(tmp_path, monkeypatch, trained):
+    monkeypatch.chdir(tmp_path)
+    with Store("results.db") as there:
+        there.finish(None, trained)
+    result = npf("report", "results.db", "--explain", "circles-vs-lines", "--no-theory")
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert "fitted again when this page was made" in text
+    assert "Clouds by their comparison matrices" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("none.db",), "no store 'none.db'"),
+        (("foreign.db",), "not a store of this version"),
+        (("text.db",), "is no store"),
+        (("empty.db",), "no fits in 'empty.db'"),
+        (("results.db", "--out", "none/page.html"), "no folder 'none'"),
+        (("results.db", "--out", "."), "is a folder"),
+        (("results.db", "--explain", "colocated"), "no selected point-form of 'colocated'"),
+        (("results.db", "--explain", "x", "--no-explain"), "one of them"),
+        (("results.db", "--no-explain", "--manifest", "no.toml"), "no manifest 'no.toml'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(store, arguments, message):
+    Store("empty.db").close()
+    store.with_name("text.db").write_text("nothing that a database is made of" * 40)
+    with sqlite3.connect("foreign.db") as other:
+        other.execute("CREATE TABLE x (y)")
+    before = sorted(store.parent.iterdir())
+    result = npf("report", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert not [p for p in store.parent.iterdir() if p not in before and p.suffix == ".html"]
+
+
+def test_a_stored_fit_is_made_again(trained):
+    for record in trained:
+        found = refit(record)
+        assert found.auroc == pytest.approx(record.auroc, abs=1e-6)
+        assert len(found.test) == record.test_size
+
+
+def test_a_view_has_what_the_model_learned(trained):
+    one, two = (
+        next(r for r in trained if r.row.model == name) for name in ("npf-tri-1", "npf-tri-2")
+    )
+    shown = model_view(one)
+    assert (len(shown.fields), len(shown.areas)) == (3, 0)
+    assert shown.places.coordinates.shape == (40, 2)
+    assert [example.title.partition(":")[0] for example in shown.examples] == list(shown.classes)
+    assert shown.origin == "simulated"
+    assert "as stored" in shown.notes[1]
+    shown = model_view(two)
+    assert (len(shown.fields), len(shown.areas)) == (0, 3)
+
+
+def test_quick_and_planar_tasks_are_looked_at_first():
+    records = [
+        *fits("rna-velocity", "npf-tri-1", [0.8, 0.9], seconds=1.0),
+        *fits("singlecell", "npf-tri-1", [0.8, 0.9], seconds=3.0),
+        *fits("colocated", "npf-tri-1", [0.8, 0.9], seconds=9.0),
+        *fits("density-shift", "npf-tri-1", [0.8, 0.9], seconds=500.0),
+        *fits("parallel-lines", "mlp", [0.8, 0.9]),
+    ]
+    assert [record.row.task for record in choices(records)] == ["colocated", "rna-velocity"]
+    (asked,) = choices(records, ["density-shift"])
+    assert (asked.row.task, asked.fold, asked.seed) == ("density-shift", 0, 0)
+
+
+def test_a_fit_that_cannot_be_made_again_is_refused():
+    changed = fits("colocated", "npf-tri-1", [0.5], settings="00000000")[0]
+    with pytest.raises(ValueError, match="other defaults"):
+        refit(changed)
+    with pytest.raises(ValueError, match="no point-form"):
+        refit(fits("colocated", "mlp", [0.5])[0])
+
+
+@pytest.fixture
+def server(tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text("<p>the page")
+    with PageServer(page) as found:
+        thread = threading.Thread(target=found.serve_forever)
+        thread.start()
+        yield found
+        found.shutdown()
+        thread.join()
+
+
+def ask(server, path="/", method="GET", host=None):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection.request(method, path, headers={} if host is None else {"Host": host})
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def test_only_the_page_is_served_and_only_here(server):
+    assert server.server_address[0] == "127.0.0.1"
+    assert ask(server) == (200, b"<p>the page")
+    assert ask(server, "/?x=1")[0] == 200
+    assert ask(server, method="HEAD") == (200, b"")
+    for path in ("/report.html", "/../", "/etc/passwd"):
+        assert ask(server, path)[0] == 404
+    assert ask(server, method="POST")[0] == 501
+    assert ask(server, host="example.org")[0] == 403
+    assert ask(server, host=f"localhost:{server.server_port}")[0] == 200
+
+
+def test_a_port_that_is_taken_is_told(server, tmp_path):
+    with pytest.raises(ValueError, match=f"port {server.server_port} cannot be had"):
+        PageServer(tmp_path / "report.html", server.server_port)
+
+
+def test_serving_opens_a_browser_and_ends_on_an_interrupt(store, monkeypatch):
+    opened, served = [], []
+
+    def interrupted(self):
+        served.append(self.content)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command.webbrowser, "open", opened.append)
+    monkeypatch.setattr(PageServer, "serve_forever", interrupted)
+    result = npf("report", store, "--no-explain", "--no-theory", "--serve")
+    assert result.exit_code == 0, result.output
+    assert opened[0] in result.stdout
+    assert b"PointNet++ beats" in served[0]
+    assert not store.with_name("report.html").exists()
+    npf("report", store, "--no-explain", "--no-theory", "--serve", "--no-open", "--out", "x.html")
+    assert len(opened) == 1
+    assert store.with_name("x.html").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "results.db", "--no-explain", "--no-theory", "--out", "results.db"),
+        ("table", "results.db", "--format", "csv", "--out", "results.db"),
+        ("export", "results.db", "results.db"),
+    ],
+)
+def test_a_store_is_not_overwritten_by_what_is_made_of_it(store, arguments):
+    before = store.read_bytes()
+    result = npf(*arguments)
+    assert result.exit_code == 2
+    assert "would be overwritten" in result.stderr
+    assert store.read_bytes() == before
