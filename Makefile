@@ -17,6 +17,7 @@ test-slow: .venv/installed-test
 check: .venv/installed-dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
+	.venv/bin/lint-imports
 	.venv/bin/mypy
 
 bench: .venv/installed-test

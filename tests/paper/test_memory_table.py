@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from pointforms.bench.sheets import binary_size
 from pointforms.geometry import gram_field
 from pointforms.paper.memory_table import (
     dense_bytes,
@@ -13,7 +14,6 @@ from pointforms.paper.memory_table import (
     memory_rows,
     memory_view,
 )
-from pointforms.support.table import binary_size
 from pointforms.tasks.task import Task
 
 LINUX = os.access("/proc/self/clear_refs", os.W_OK)

@@ -8,7 +8,7 @@ from math import isfinite
 
 from pointforms.bench.lines import size_title
 from pointforms.bench.records import Record
-from pointforms.support.table import Sheet, make_sheet
+from pointforms.bench.sheets import Sheet, make_sheet
 
 
 @dataclass(frozen=True)

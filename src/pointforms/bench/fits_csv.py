@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pointforms.bench.records import Record, Row
-from pointforms.support.files import whole
+from pointforms.support.files import atomic
 
 _SIZES = ("clouds", "points", "task_seed")
 _ROW = ("task", "model", "options", *_SIZES, "content", "settings")
@@ -25,7 +25,7 @@ _REQUIRED = (*_IDENTITY, "auroc")
 def write_csv(records: Iterable[Record], path: str | os.PathLike[str]) -> int:
     """Write the fits that succeeded, and give their number. A file appears whole or not at all."""
     count = 0
-    with whole(Path(path)) as half, open(half, "w", newline="", encoding="utf-8") as file:
+    with atomic(Path(path)) as half, open(half, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_COLUMNS)
         for record in records:

@@ -11,9 +11,7 @@ from typing import Any
 from pointforms.bench.costs import CostTable, costs
 from pointforms.bench.lines import LEVEL, OURS, Line, is_simulated, make_lines, size_title
 from pointforms.bench.records import Record, Row, Size
-from pointforms.bench.statistics import Over, interval
-from pointforms.paper.numbers import paper_value
-from pointforms.support.table import (
+from pointforms.bench.sheets import (
     Cell,
     Sheet,
     binary_size,
@@ -24,6 +22,8 @@ from pointforms.support.table import (
     rich_table,
     thousands,
 )
+from pointforms.bench.statistics import Over, interval
+from pointforms.paper.numbers import paper_value
 
 __all__ = [
     "OURS",

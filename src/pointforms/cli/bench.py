@@ -31,7 +31,7 @@ from pointforms.bench.sweep import read_sweep
 from pointforms.bench.toml_lines import Fault
 from pointforms.cli.console import console, explained
 from pointforms.cli.pdo import DROP
-from pointforms.support.files import check_output, write_whole
+from pointforms.support.files import check_output, write_text
 from pointforms.support.progress import track
 
 _RESULTS = Path("results.db")
@@ -213,7 +213,7 @@ def table(
         if out is None:
             typer.echo(text)
         else:
-            write_whole(out, text)
+            write_text(out, text)
             typer.echo(f"Written: {out.resolve()}")
 
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from pointforms.cli.console import console, explained
 from pointforms.cli.tasks import CLOUD, CLOUDS, FEATURES, GROUP, LABEL, POINTS, SEED, find
 from pointforms.explain.salience import Salience
-from pointforms.support.files import check_output, write_whole
+from pointforms.support.files import check_output, write_text
 from pointforms.tasks.task import Task
 
 
@@ -126,4 +126,4 @@ def _write(found: Salience, path: Path) -> None:
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    write_whole(path, text.getvalue())
+    write_text(path, text.getvalue())

@@ -23,12 +23,7 @@ import torch
 from rich.table import Table as RichTable
 from torch import Tensor
 
-from pointforms.geometry.field import GramField
-from pointforms.geometry.gram import gram_field
-from pointforms.nn.batch import FieldStore, compound_fits
-from pointforms.nn.point_forms import CoefficientKind, PointForms
-from pointforms.support.peak_memory import can_reset, memory, peak, reset_peak
-from pointforms.support.table import (
+from pointforms.bench.sheets import (
     Sheet,
     binary_size,
     make_sheet,
@@ -36,6 +31,11 @@ from pointforms.support.table import (
     rich_table,
     thousands,
 )
+from pointforms.geometry.field import GramField
+from pointforms.geometry.gram import gram_field
+from pointforms.nn.batch import FieldStore, compound_fits
+from pointforms.nn.point_forms import CoefficientKind, PointForms
+from pointforms.support.peak_memory import can_reset, memory, peak, reset_peak
 from pointforms.tasks.task import Task
 
 DEGREES = (0, 1, 2, 3)

@@ -1,36 +1,75 @@
-"""Files that commands write: whole or not at all, and never over what they read."""
+"""Files and folders that appear complete or not at all, and never replace what is being read."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 
-def check_output(out: Path, *sources: Path) -> None:
-    """Refuse, before any work, to write to a folder, or over what is read."""
-    if out.is_dir():
-        raise ValueError(f"{os.fspath(out)!r} is a folder: expected a file to write")
+def check_output(path: Path, *sources: Path) -> None:
+    """Raise an error if `path` is a folder or one of the files that are being read.
+
+    Parameters
+    ----------
+    path : Path
+        The file that will be written.
+    *sources : Path
+        Files that are read to produce it.
+    """
+    if path.is_dir():
+        raise ValueError(f"{os.fspath(path)!r} is a folder: expected a file to write")
     for source in sources:
-        if source.exists() and out.resolve() == source.resolve():
-            raise ValueError(f"{os.fspath(out)!r} is read here: it would be overwritten")
+        if source.exists() and path.resolve() == source.resolve():
+            raise ValueError(f"{os.fspath(path)!r} is read by this command: choose another file")
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A file beside the path to write to, which takes its place when all went well."""
-    half = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path that replaces `path` if the block succeeds.
+
+    The block writes a file or makes a folder at the temporary path, which lies beside `path` and
+    has the same suffix. If the block fails, or writes nothing, `path` is left as it was. Parent
+    folders are created.
+
+    Parameters
+    ----------
+    path : path-like
+        The file or folder to write.
+
+    Yields
+    ------
+    Path
+        Where to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with atomic(folder / "answer.txt") as partial:
+    ...     _ = partial.write_text("42")
+    >>> [file.name for file in folder.iterdir()]
+    ['answer.txt']
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".part-{secrets.token_hex(4)}-{target.name}")
     try:
-        yield half
-        os.replace(half, path)
+        yield partial
+        if partial.is_dir() and target.exists():
+            shutil.rmtree(target)
+        os.replace(partial, target)
     finally:
-        half.unlink(missing_ok=True)
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        else:
+            partial.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write text so that the file appears whole or not at all; its folder is made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as half:
-        half.write_text(text, encoding="utf-8", newline="\n")
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write UTF-8 text with Unix line endings through :func:`atomic`."""
+    with atomic(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="\n")

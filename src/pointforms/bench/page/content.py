@@ -24,10 +24,10 @@ from pointforms.bench.page.grids import (
 from pointforms.bench.page.headlines import Headline, headline
 from pointforms.bench.plan import span
 from pointforms.bench.records import Record, Row, Size
+from pointforms.bench.sheets import Sheet
 from pointforms.bench.store import Run
 from pointforms.bench.tables import OURS, ResultTable
 from pointforms.models import MODELS
-from pointforms.support.table import Sheet
 
 _RECORDED = ("japanese-vowels",)
 # Different failures that are listed; the store has them all.

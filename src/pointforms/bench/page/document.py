@@ -20,7 +20,7 @@ from pointforms.bench.page.views import ModelView
 from pointforms.bench.records import Record, Row
 from pointforms.bench.store import Run
 from pointforms.support.extras import need
-from pointforms.support.files import write_whole
+from pointforms.support.files import write_text
 
 TITLE = "Point-forms and baselines"
 
@@ -54,7 +54,7 @@ def write_report(
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"no folder {os.fspath(target.parent)!r} for the page")
-    write_whole(target, text)
+    write_text(target, text)
     return target
 
 

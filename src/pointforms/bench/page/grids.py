@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
+from pointforms.bench.sheets import Cell, Sheet
 from pointforms.bench.tables import OURS
-from pointforms.support.table import Cell, Sheet
 
 DIFFERENCE = f"difference to {OURS}"
 # Headings of a table of results, and the number behind each.

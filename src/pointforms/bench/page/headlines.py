@@ -8,8 +8,8 @@ from typing import Literal
 
 from pointforms.bench.lines import Line
 from pointforms.bench.page.grids import DIFFERENCE
+from pointforms.bench.sheets import Sheet
 from pointforms.bench.tables import OURS, ResultTable
-from pointforms.support.table import Sheet
 
 Kind = Literal["behind", "level", "ahead", "untested", "alone"]
 
