@@ -12,8 +12,8 @@ from tests.helpers.planted import PAIR, planted_pair
 import pointforms as pf
 from pointforms.explain import salience
 from pointforms.explain.contributions import comparison_matrices
-from pointforms.explain.decision import contrasts, outputs_of
-from pointforms.explain.evaluation import Points, double
+from pointforms.explain.decision import contrasts, head_outputs
+from pointforms.explain.evaluation import CloudPoints, double_precision
 
 SMALL: dict[str, Any] = {
     "forms": 3, "hidden": (8,), "head": 8, "epochs": 4, "neighbors": 8, "dimension": 2,
@@ -41,13 +41,13 @@ def test_the_decision_through_all_basis_forms_is_the_whole_decision(readout: str
     fields = model.gram_fields(clouds)
     model.fit(fields, y)
     found = model.explain(fields, y, refits=0)
-    network = double(model.model_)
-    C = comparison_matrices(network, Points.of(fields, "uniform"))
+    network = double_precision(model.model_)
+    C = comparison_matrices(network, CloudPoints.of(fields, "uniform"))
     with torch.no_grad():
         for c in range(3):
             own, others = (
-                contrasts(outputs_of(network, [M[y == c].mean(0) for M in C]))[c],
-                contrasts(outputs_of(network, [M[y != c].mean(0) for M in C]))[c],
+                contrasts(head_outputs(network, [M[y == c].mean(0) for M in C]))[c],
+                contrasts(head_outputs(network, [M[y != c].mean(0) for M in C]))[c],
             )
             assert found.decision_by[c].sum() == pytest.approx(float(own - others), rel=1e-3)
     np.testing.assert_allclose(found.decision, found.decision_by.mean(0))
