@@ -6,6 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,25 +14,26 @@ from typing import Annotated, Any
 import torch
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from pointforms.bench import tables
+from pointforms.bench.costs import costs_table
 from pointforms.bench.fits_csv import read_csv, write_csv
 from pointforms.bench.local_engine import LocalEngine
 from pointforms.bench.manifest import Manifest, read_manifest
 from pointforms.bench.plan import plan as make_plan
-from pointforms.bench.plan import plan_table, span
+from pointforms.bench.plan import plan_table
 from pointforms.bench.records import Record, Row
+from pointforms.bench.results_table import results_tables
 from pointforms.bench.running import Engine, log_path
 from pointforms.bench.running import run as run_units
 from pointforms.bench.store import Store
-from pointforms.bench.study_files import write_results
+from pointforms.bench.study_files import write_study
 from pointforms.bench.sweep import read_sweep
 from pointforms.bench.toml_lines import Fault
 from pointforms.cli.console import console, explained
 from pointforms.cli.pdo import DROP
+from pointforms.paper.numbers import paper_value
 from pointforms.support.files import check_output, write_text
+from pointforms.support.formatting import duration
 from pointforms.support.progress import track
 
 _RESULTS = Path("results.db")
@@ -142,7 +144,7 @@ def plan(
         else:
             with Store(store, create=False) as there:
                 made = make_plan(read, there.keys(), there.seconds())
-    _wide().print(plan_table(made, workers))
+    _wide().print(plan_table(made, workers).terminal())
 
 
 def status(
@@ -152,25 +154,13 @@ def status(
     """Print what a store holds, which runs were there, and what is going on."""
     with explained("status"), Store(store, create=False) as there:
         records, runs, claimed = there.records(predictions=False), there.runs(), there.claimed()
-    view = Table(title=f"{len(records)} fits", title_justify="left")
-    for heading in ("task", "model", "rows", "fits", "failed", "hours"):
-        view.add_column(heading, justify="left" if heading in ("task", "model") else "right")
-    by_model: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        by_model.setdefault((record.row.task, record.row.model), []).append(record)
-    for (task, model), group in sorted(by_model.items()):
-        failed = sum(record.error is not None for record in group)
-        hours = sum(r.seconds for r in group if r.error is None and r.seconds == r.seconds) / 3600
-        rows = len({record.row for record in group})
-        view.add_row(
-            escape(task), escape(model), str(rows), str(len(group)), str(failed), f"{hours:.2f}"
-        )
-    _wide().print(view)
+    made = replace(costs_table(records), title=f"{len(records)} fits", notes=(), total=None)
+    _wide().print(made.terminal())
     for one in runs[-5:]:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.started))
         typer.echo(
             f"run {one.id} ({one.title}): {one.state}, {one.engine}, {one.workers} workers, "
-            f"started {when}, {span(one.wall)}"
+            f"started {when}, {duration(one.wall)}"
         )
     typer.echo(f"in flight: {claimed} fits")
     errors = Counter(r.error.strip().splitlines()[-1] for r in records if r.error)
@@ -200,16 +190,16 @@ def table(
             runs = [(one.wall, one.workers) for one in there.runs()]
         if not records:
             raise ValueError(f"no fits{f' of {task!r}' if task else ''} in {os.fspath(store)!r}")
-        found: Sequence[Any] = (
-            [tables.costs(records, runs)] if costs else tables.tables(records, every=every)
-        )
+        if costs:
+            found = [costs_table(records, runs)]
+        else:
+            found = results_tables(records, every=every, reference=paper_value)
         if format is Format.terminal and out is None:
             for one in found:
-                _wide().print(tables.rich_table(one))
+                _wide().print(one.terminal())
             return
         form = Format.markdown if format is Format.terminal else format
-        write = {"markdown": tables.markdown, "latex": tables.latex, "csv": tables.csv_text}
-        text = "\n".join(write[form.value](one) for one in found)
+        text = "\n".join(one.render(form.value) for one in found)
         if out is None:
             typer.echo(text)
         else:
@@ -253,7 +243,7 @@ def reproduce(
         read = read_manifest(name)
         path = store or folder / "results.db"
         found = _carry_out(read, path, _engine(engine, workers, devices, address), retry)
-        written = write_results(found, read, path, folder, name)
+        written = write_study(found, read, path, folder, name, paper_value)
     _print_tables(found, read.rows())
     for file in written:
         typer.echo(f"Written: {file.resolve()}")
@@ -277,15 +267,14 @@ def memory(
 ) -> None:
     """Print the memory of Gram fields for k = 0..3: dense, as the paper has it, and ours."""
     from pointforms.cli.tasks import find
-    from pointforms.paper.memory_table import memory_rows, memory_sheet
+    from pointforms.paper.memory_table import memory_rows, memory_table
 
     with explained("memory"):
-        sheet = memory_sheet(memory_rows(find(task)))
+        made = memory_table(memory_rows(find(task)))
     if format is Format.terminal:
-        _wide().print(tables.rich_table(sheet))
+        _wide().print(made.terminal())
         return
-    write = {"markdown": tables.markdown, "latex": tables.latex, "csv": tables.csv_text}
-    typer.echo(write[format.value](sheet))
+    typer.echo(made.render(format.value))
 
 
 def export(
@@ -361,15 +350,15 @@ def _carry_out(manifest: Manifest, path: Path, engine: Engine, retry: bool) -> l
         wanted = set(manifest.rows())
         found = [record for record in store.records(predictions=False) if record.row in wanted]
     typer.echo(
-        f"{outcome.trained} fits trained in {span(outcome.seconds)}, {outcome.failed} failed, "
+        f"{outcome.trained} fits trained in {duration(outcome.seconds)}, {outcome.failed} failed, "
         f"{outcome.found} were there. Store: {path.resolve()}"
     )
     return found
 
 
 def _print_tables(records: Sequence[Record], rows: Sequence[Row]) -> None:
-    for one in tables.tables(records, rows):
-        _wide().print(tables.rich_table(one))
+    for one in results_tables(records, rows, reference=paper_value):
+        _wide().print(one.terminal())
     errors = [record for record in records if record.error]
     if errors:
         typer.echo(f"{len(errors)} fits failed; the first:\n{errors[0].error}", err=True)

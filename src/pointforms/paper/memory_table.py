@@ -14,28 +14,21 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from rich.table import Table as RichTable
 from torch import Tensor
 
-from pointforms.bench.sheets import (
-    Sheet,
-    binary_size,
-    make_sheet,
-    markdown,
-    rich_table,
-    thousands,
-)
 from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_field
 from pointforms.nn.batch import FieldStore, compound_fits
 from pointforms.nn.point_forms import CoefficientKind, PointForms
+from pointforms.support.formatting import binary_size, thousands
 from pointforms.support.peak_memory import can_reset, memory, peak, reset_peak
+from pointforms.support.table import Column, Table
 from pointforms.tasks.task import Task
 
 DEGREES = (0, 1, 2, 3)
@@ -132,33 +125,57 @@ def memory_rows(
     ]
 
 
-def memory_view(rows: Sequence[MemoryRow]) -> RichTable:
-    """For the terminal."""
-    return rich_table(memory_sheet(rows))
+class PointCounts(NamedTuple):
+    """Points of the smallest, the median and the largest cloud, as a value of a table."""
+
+    least: int
+    median: float
+    most: int
+
+    def number(self) -> float:
+        """Return what a table sorts by."""
+        return self.most
+
+    def parts(self, key: str) -> dict[str, float]:
+        """Return the numbers under the names that they have in CSV."""
+        return {f"{key}_{name}": value for name, value in self._asdict().items()}
 
 
-def memory_markdown(rows: Sequence[MemoryRow]) -> str:
-    """As a GitHub table."""
-    return markdown(memory_sheet(rows))
+def _points(points: PointCounts) -> str:
+    low, median, high = points
+    return str(low) if low == high else f"{low} / {median:g} / {high}"
 
 
-def memory_sheet(rows: Sequence[MemoryRow]) -> Sheet:
-    """As a sheet, of one task's rows or of several."""
-    columns = {
-        "task": [row.task for row in rows],
-        "D": [str(row.features) for row in rows],
-        "clouds": [str(row.clouds) for row in rows],
-        "points": [_points(row.points) for row in rows],
-        "k": [str(row.degree) for row in rows],
-        "C(D, k)": [thousands(row.basis) for row in rows],
-        "dense, a cloud": [_size(row.dense_cloud) for row in rows],
-        "dense, all": [_size(row.dense_total) for row in rows],
-        "field, a cloud": [binary_size(row.field_cloud) for row in rows],
-        "field, all": [binary_size(row.field_total) for row in rows],
-        "training, all": [binary_size(row.store_total) for row in rows],
-        "peak": [_peak(row.peak) for row in rows],
-        "peak, wedge": [_peak(row.peak_wedge) for row in rows],
-    }
+def _size(count: int) -> str:
+    """Zero is a form that does not exist, k > D."""
+    return binary_size(count) if count else "0"
+
+
+def _peak(count: int) -> str:
+    """The kernel counts pages, some of them late: less than a MiB cannot be measured."""
+    return "< 1 MiB" if count < 2**20 else binary_size(count)
+
+
+_COLUMNS = (
+    Column("task", "task", left=True),
+    Column("features", "D"),
+    Column("clouds", "clouds"),
+    Column("points", "points", _points, lambda row: PointCounts(*row.points)),
+    Column("degree", "k"),
+    Column("basis", "C(D, k)", thousands),
+    Column("dense_cloud", "dense, a cloud", _size),
+    Column("dense_total", "dense, all", _size),
+    Column("field_cloud", "field, a cloud", binary_size),
+    Column("field_total", "field, all", binary_size),
+    Column("store_total", "training, all", binary_size),
+    Column("forms", ""),
+    Column("peak", "peak", _peak),
+    Column("peak_wedge", "peak, wedge", _peak),
+)
+
+
+def memory_table(rows: Sequence[MemoryRow]) -> Table:
+    """Return the memory of Gram fields as a table, for one task or several."""
     notes = [
         "Single precision; a cloud is the largest one; points are fewest / median / most. Dense is "
         "the tensor 4 n C(D, k)² of the paper's table, whose GB are GiB and whose TB are 1000 GiB.",
@@ -171,29 +188,7 @@ def memory_sheet(rows: Sequence[MemoryRow]) -> Sheet:
             "network of their coefficients, and computes their comparison matrix on the largest "
             "cloud, forward only; dense coefficients, or wedge."
         )
-    return make_sheet("Memory of Gram fields", columns, notes, [_data(row) for row in rows])
-
-
-def _data(row: MemoryRow) -> dict[str, Any]:
-    least, median, most = row.points
-    found = asdict(row) | {"points_least": least, "points_median": median, "points_most": most}
-    del found["points"]
-    return found
-
-
-def _points(points: tuple[int, float, int]) -> str:
-    low, median, high = points
-    return str(low) if low == high else f"{low} / {median:g} / {high}"
-
-
-def _size(count: int) -> str:
-    """Zero is a form that does not exist, k > D."""
-    return binary_size(count) if count else "0"
-
-
-def _peak(count: int | None) -> str:
-    """The kernel counts pages, some of them late: less than a MiB is not told apart."""
-    return "" if count is None else "< 1 MiB" if count < 2**20 else binary_size(count)
+    return Table.of("Memory of Gram fields", _COLUMNS, rows, notes)
 
 
 def _field(cloud: np.ndarray, neighbors: int) -> GramField:
