@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from pointforms.cli.console import console, explained
 from pointforms.cli.tasks import CLOUD, CLOUDS, FEATURES, GROUP, LABEL, POINTS, SEED, find
-from pointforms.explain.salience import Salience
 from pointforms.support.files import check_output, write_text
 from pointforms.tasks.task import Task
 
@@ -84,17 +79,19 @@ def explain(
         )
         if found.columns and labels is task.labels:  # numbers, which index the names
             found = replace(found, columns=tuple(task.class_names))
-        console.print(_view(found, most))
+        shown = found.table()
+        console.print(replace(shown, rows=shown.rows[:most], notes=()).terminal(wide=True))
         if len(found) > most:
             console.print(f"… and {len(found) - most} more (--most)")
         console.print(found.summary(), highlight=False, markup=False)
         if table is not None:
-            _write(found, table)
+            write_text(table, shown.csv())
             typer.echo(f"Table: {table.resolve()}")
         if out is not None:
-            from pointforms.plot.salience import draw_salience
+            from pointforms.plot import salience
 
-            typer.echo(f"Picture: {draw_salience(found, out, most).resolve()}")
+            salience(found, most, path=out)
+            typer.echo(f"Picture: {out.resolve()}")
 
 
 def _labels(classifier: Any, task: Task) -> np.ndarray:
@@ -103,27 +100,3 @@ def _labels(classifier: Any, task: Task) -> np.ndarray:
     if set(known) == set(task.class_names):
         return np.array([known[task.class_names[label]] for label in task.labels])
     return task.labels
-
-
-def _view(found: Salience, most: int) -> Table:
-    view = Table(title="Salience of basis forms", title_justify="left")
-    view.add_column("form")
-    headings = ["degree", "share", "difference", "p", "decision", "rank", "agreement"]
-    for heading in [*headings, *(f"difference: {column}" for column in found.columns)]:
-        view.add_column(escape(heading), justify="right")
-    for row in found.rows()[:most]:
-        cells = [str(row["degree"]), f"{row['share']:.3f}", f"{row['difference']:.3f}"]
-        cells += [f"{row['p']:.3f}" + (" *" if row["p"] <= 0.05 else "  ")]
-        cells += [f"{row['decision']:+.3f}", f"{row['rank']:.1f}", f"{row['agreement']:.2f}"]
-        cells += [f"{row[f'difference: {column}']:.3f}" for column in found.columns]
-        view.add_row(escape(row["form"]), *cells)
-    return view
-
-
-def _write(found: Salience, path: Path) -> None:
-    rows = found.rows()
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, text.getvalue())

@@ -178,7 +178,15 @@ def draw(
         for name in chosen:
             task = find(name, seed, cloud=cloud, label=label, group=group)
             made.append(out / f"{task.name}.png")
-            contact_sheet(task, made[-1], each)
+            contact_sheet(
+                task.clouds,
+                task.labels,
+                task.class_names,
+                feature_names=task.feature_names,
+                each=each,
+                title=task.name,
+                path=made[-1],
+            )
             advance(1)
     for path in made:
         typer.echo(f"Picture: {path.resolve()}")

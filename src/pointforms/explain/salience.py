@@ -18,8 +18,9 @@ from pointforms.explain.targets import Targets
 from pointforms.exterior import multi_indices
 from pointforms.geometry.settings import check_int
 from pointforms.support.extras import need
+from pointforms.support.formatting import signed
 from pointforms.support.statistics import is_significant
-from pointforms.support.table import Column, Table, signed
+from pointforms.support.table import Column, Table
 
 
 class BasisForm(NamedTuple):

@@ -13,6 +13,7 @@ from pointforms.plot.style import PathLike, finished, literal, new_figure, style
 from pointforms.plot.svg import add_tooltips
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _LONGEST_NAME = 32
@@ -85,7 +86,7 @@ def forest(
     figure = new_figure(0.6 + 0.25 * count + 0.25 * bool(shown_kinds), 5.2)
     axes = figure.subplots()
     if reference is not None:
-        axes.axvline(reference, color=style.GREY, linewidth=0.8, linestyle=":", zorder=0)
+        axes.axvline(reference, color=style.INK, linewidth=1, linestyle=":", zorder=1)
     for i, (kind, mean, low, high) in enumerate(zip(kinds, means, lows, highs, strict=True)):
         if not isfinite(mean):
             continue
@@ -220,8 +221,7 @@ def fits(
             if texts is not None:
                 add_tooltips(marks, texts[own].tolist())
         if kept.any():
-            axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}".replace(",", " "))
+            _log_axis(axes, cost[kept])
         axes.set_xlabel(label)
         axes.grid(color=style.PALE, linewidth=0.6)
         axes.set_axisbelow(True)
@@ -233,6 +233,17 @@ def fits(
     if entries:
         figure.legend(handles=entries, loc="outside upper center", ncols=min(len(entries), 7))
     return finished(figure, path)
+
+
+def _log_axis(axes: Axes, values: np.ndarray) -> None:
+    """Make x logarithmic, with ticks at 1, 2, 5 of every decade, or at powers of ten."""
+    first, last = np.log10(values.min()), np.log10(values.max())
+    steps = (1,) if last - first > 3 else (1, 2, 5)
+    ticks = [s * 10.0**k for k in range(int(np.floor(first)) - 1, int(last) + 2) for s in steps]
+    inside = [tick for tick in ticks if values.min() / 2.5 <= tick <= values.max() * 2.5]
+    axes.set_xscale("log")
+    axes.set_xticks(inside, [f"{tick:,.10g}".replace(",", " ") for tick in inside])
+    axes.minorticks_off()
 
 
 def _reach(length: float) -> float:

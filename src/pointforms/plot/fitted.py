@@ -99,7 +99,7 @@ def form_field(
     data = form_field_data(estimator, clouds, directions, grid, forms, feature_names)
     codes, names = _classes(labels, len(list(clouds)), class_names)
     rows, columns = style.panel_grid(1 + len(data.forms), 5)
-    figure = new_figure(rows * (style.PAGE / columns + 0.2) + 0.75)
+    figure = new_figure(rows * ((style.PAGE - 0.6) / columns + 0.15) + 0.75)
     grid_of_axes = figure.subplots(rows, columns, squeeze=False)
     flat = grid_of_axes.ravel()
     draw_classes(flat[0], data.data, codes[data.owner], len(names))
@@ -179,7 +179,7 @@ def area_map(
     data = area_map_data(estimator, clouds, pair, grid, forms, feature_names)
     rows, columns = style.panel_grid(len(data.forms), 4)
     width = style.PAGE if columns > 2 else 2.4 * columns + 1.2
-    figure = new_figure(rows * ((width - 1.2) / columns + 0.25) + 0.7, width)
+    figure = new_figure(rows * ((width - 1.5) / columns + 0.2) + 0.6, width)
     grid_of_axes = figure.subplots(rows, columns, squeeze=False)
     flat = grid_of_axes.ravel()
     for a, title in enumerate(_form_titles(data.forms, form_titles)):

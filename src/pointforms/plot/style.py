@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from pointforms.plot.planes import Extent
 from pointforms.support.extras import need
 from pointforms.support.files import atomic
-from pointforms.support.table import printable
+from pointforms.support.formatting import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 from pointforms.plot import style
 from pointforms.support.extras import need
-from pointforms.support.table import printable
+from pointforms.support.formatting import printable
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -31,7 +31,7 @@ _VARIABLES = {
     style.GREEN: "var(--c2, #009e73)",
     style.PURPLE: "var(--c3, #cc79a7)",
     style.AMBER: "var(--c4, #e69f00)",
-    style.SKY: "var(--c6, #56b4e9)",
+    style.SKY: "var(--c5, #56b4e9)",
 }
 _BY_CODE = {code.lower(): variable for code, variable in _VARIABLES.items()}
 
@@ -87,6 +87,7 @@ def to_svg(figure: Figure, alt: str, prefix: str) -> str:
             root.remove(element)
     for element in root.iter():
         _simplify(element)
+    for element in root.iter():
         _share_style(element)
     _rename_ids(root, prefix)
     width, _ = figure.get_size_inches()
@@ -94,7 +95,8 @@ def to_svg(figure: Figure, alt: str, prefix: str) -> str:
         "viewBox": root.get("viewBox", ""),
         "role": "img",
         "aria-label": printable(alt),
-        "style": f"max-width: {width * _PIXELS:.0f}px",
+        # narrower frames scroll before text becomes too small to read
+        "style": f"width: {width * _PIXELS:.0f}px; min-width: {0.7 * width * _PIXELS:.0f}px",
     }
     root.attrib.clear()
     root.attrib.update(attributes)

@@ -8,7 +8,9 @@ from typing import Any
 
 from pointforms.paper.theory.consistency import ConsistencyRow
 from pointforms.paper.theory.density import DensityRow
-from pointforms.support.table import Column, Estimate, Table, estimate
+from pointforms.support.formatting import estimate
+from pointforms.support.statistics import Estimate
+from pointforms.support.table import Column, Table
 
 
 def density_table(rows: Sequence[DensityRow]) -> Table:
