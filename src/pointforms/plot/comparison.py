@@ -238,9 +238,10 @@ def fits(
 def _log_axis(axes: Axes, values: np.ndarray) -> None:
     """Make x logarithmic, with ticks at 1, 2, 5 of every decade, or at powers of ten."""
     first, last = np.log10(values.min()), np.log10(values.max())
-    steps = (1,) if last - first > 3 else (1, 2, 5)
+    steps = (1,) if last - first > 2 else (1, 2, 5)
     ticks = [s * 10.0**k for k in range(int(np.floor(first)) - 1, int(last) + 2) for s in steps]
-    inside = [tick for tick in ticks if values.min() / 2.5 <= tick <= values.max() * 2.5]
+    reach = 1.2 if last - first > 1 else 2.5
+    inside = [tick for tick in ticks if values.min() / reach <= tick <= values.max() * reach]
     axes.set_xscale("log")
     axes.set_xticks(inside, [f"{tick:,.10g}".replace(",", " ") for tick in inside])
     axes.minorticks_off()
