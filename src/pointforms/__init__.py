@@ -33,3 +33,6 @@ __all__ = [
     "load",
     "tasks",
 ]
+
+# Tasks of higher rooms join the catalogue of tasks.
+from pointforms.paper.organoids import catalogue as _organoids  # noqa: F401

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pointforms import models, tasks
-from pointforms.bench.known_tasks import known_tasks
 from pointforms.bench.manifest import Manifest, read_manifest, shipped
 from pointforms.bench.records import Row
 from pointforms.bench.sweep import Sweep
 from pointforms.bench.toml_lines import line_of, toml_lines
 from pointforms.models.options import option_names, stackable
-from pointforms.paper.organoids.prepare import SIZES
+from pointforms.paper.organoids.prepare import TASKS
 
 
 @pytest.fixture
@@ -230,7 +229,8 @@ def test_quick_is_every_model_that_is_quick():
 
 def test_shipped():
     assert {"synthetic", "synthetic-quick", "synthetic-primary", "pdo-screen"} <= set(shipped())
-    assert set(known_tasks()) == set(tasks.names()) | set(SIZES)
+    prepared = {f"pdo-{name}" for name in TASKS}
+    assert set(tasks.names(prepared=True)) == set(tasks.names()) | prepared
 
 
 # --- refusals -------------------------------------------------------------------------------

@@ -31,11 +31,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pointforms.bench.known_tasks import depends_on_fold, nearest
 from pointforms.bench.records import Row, Unit
 from pointforms.bench.sweep import Sweep, read_folds, read_seeds, read_sweep
 from pointforms.bench.toml_lines import Fault, line_of, toml_lines
 from pointforms.models.options import shown, stackable
+from pointforms.support.suggestions import nearest
+from pointforms.tasks.catalogue import depends_on_fold
 from pointforms.tasks.task import FOLDS
 
 _KEYS = ("title", "folds", "seeds", "sweep")

@@ -10,12 +10,12 @@ from functools import cache, partial
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pointforms.bench.known_tasks import nearest
 from pointforms.estimators.predictors import PointFormClassifier
 from pointforms.geometry.settings import GramSettings
 from pointforms.models.classical import FeatureClassifier
 from pointforms.models.neural import NETWORKS, NeuralClassifier
 from pointforms.models.registry import MODELS, make
+from pointforms.support.suggestions import nearest
 
 # Parameters of estimators that change how a fit is run, not what it is.
 NOT_OPTIONS = {
