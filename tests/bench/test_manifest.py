@@ -296,7 +296,7 @@ REFUSED = {
     "seed twice": (START + "seeds = [1, 1]\n", 4, "1 twice", ""),
     "negative seed": (START + "seeds = [-1]\n", 4, "= -1", "0 to"),
     "clouds": (START + "clouds = 0\n", 4, "clouds = 0", "at least 1"),
-    "few clouds": (START + "clouds = 19\n", 4, "clouds = 19", "at least 20"),
+    "few clouds": (START + "clouds = 19\n", 4, "clouds=19", "at least 20"),
     "points": (START + "points = 2.5\n", 4, "points = 2.5", "whole number"),
     "fixed size": (
         START.replace('["colo', '["japanese-vowels", "colo') + "clouds = 40\n",
