@@ -366,7 +366,7 @@ REFUSED = {
     "part of the name": (
         START + '[sweep.options]\nreadout = "flat"\n', 5, "readout is part", "another model",
     ),
-    "a network's name": (MLP + '[sweep.options]\nnetwork = "gcn"\n', 5, "'network'", ""),
+    "a network's name": (MLP + '[sweep.options]\nnetwork = "gcn"\n', 5, "network", "part of the name"),
     **{
         f"not for a manifest: {name}": (
             f"{START}[sweep.options]\nforms = 4\n{name} = 1\n", 6, name, "not for a manifest",
@@ -519,11 +519,11 @@ def test_another_file_of_the_same_name_is_another_row(tmp_path):
 
 def test_a_changed_default_makes_another_row(monkeypatch):
     from dataclasses import replace
-    from functools import partial
 
     before = Row("colocated", "mlp")
     known = Row.from_key(before.key)
-    changed = replace(models.MODELS["mlp"], make=partial(models.MODELS["mlp"].make, epochs=7))
+    mlp = models.MODELS["mlp"]
+    changed = replace(mlp, options={**mlp.options, "epochs": 7})
     monkeypatch.setitem(models.MODELS, "mlp", changed)
     assert Row("colocated", "mlp") != before
     assert known == before  # a stored row stays what it was

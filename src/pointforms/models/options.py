@@ -122,7 +122,7 @@ def _options(model: str) -> dict[str, tuple[Any, Any]]:
 
 def _named(model: str) -> tuple[str, ...]:
     """Parameters that a model's name stands for: with others, tables would call it wrongly."""
-    return ("readout", "degree") if MODELS[model].family == "point-forms" else ()
+    return MODELS[model].named
 
 
 def _as_kind(value: Any, hint: Any) -> Any:
