@@ -33,6 +33,7 @@ CLASSES = {
     "PointFormTransformer",
 }
 MODULES = {
+    "bench",
     "estimators",
     "explain",
     "exterior",

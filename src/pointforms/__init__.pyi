@@ -1,6 +1,7 @@
 # The one list of public names: read by type checkers, and by lazy_loader at run time.
 
 from . import (
+    bench as bench,
     estimators as estimators,
     explain as explain,
     exterior as exterior,

@@ -21,7 +21,7 @@ from pointforms.models.options import (
     option_value,
     shown,
 )
-from pointforms.support.suggestions import nearest
+from pointforms.support.suggestions import suggest
 from pointforms.tasks.catalogue import check_size, content_digest, resolve
 from pointforms.tasks.task import FOLDS
 
@@ -150,7 +150,7 @@ def _numbers(name: str, written: list[Any], where: Where, most: int) -> tuple[in
 
 def _find_model(written: str) -> str:
     if written not in names():
-        raise ValueError(f"no model {written!r}: {nearest(written, names())}")
+        raise ValueError(f"no model {written!r}: {suggest(written, names())}")
     return written
 
 
@@ -174,7 +174,7 @@ class _Reader:
         for key in self.content:
             if key in known:
                 continue
-            hint = nearest(key, known)
+            hint = suggest(key, known)
             if key in NOT_OPTIONS or any(key in option_names(model) for model in names()):
                 hint = "options of models stand under [sweep.options] or [sweep.grid]"
             raise self.fault((key,), f"a sweep has no {key!r}: {hint}")

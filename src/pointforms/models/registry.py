@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from importlib import import_module
 from typing import Any
 
-from pointforms.support.suggestions import nearest
+from pointforms.support.suggestions import suggest
 
 
 @dataclass(frozen=True)
@@ -137,5 +137,5 @@ def make(name: str, random_state: Any = None, **options: Any) -> Any:
     2
     """
     if name not in MODELS:
-        raise ValueError(f"no model {name!r}: {nearest(name, MODELS)}")
+        raise ValueError(f"no model {name!r}: {suggest(name, MODELS)}")
     return MODELS[name].make(random_state=random_state, **options)

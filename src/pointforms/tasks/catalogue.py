@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pointforms.support.suggestions import nearest
+from pointforms.support.suggestions import suggest
 
 if TYPE_CHECKING:
     from pointforms.tasks.task import Task
@@ -214,7 +214,7 @@ def entry(name: str) -> TaskEntry:
     300
     """
     if name not in _CATALOGUE:
-        raise ValueError(f"no task {name!r}: {nearest(name, _CATALOGUE)}")
+        raise ValueError(f"no task {name!r}: {suggest(name, _CATALOGUE)}")
     return _CATALOGUE[name]
 
 
@@ -313,7 +313,9 @@ def find(
             )
         return load(name, seed, clouds, points)
     if Path(name).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"no task {name!r}: {nearest(name, _known())}")
+        raise ValueError(
+            f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}"
+        )
     if clouds is not None or points is not None:
         raise ValueError(
             f"clouds={clouds}, points={points}: sizes are for tasks of the catalogue, not for files"
@@ -328,12 +330,14 @@ def resolve(name: str, folder: Path) -> str:
     if name in _CATALOGUE:
         return name
     if Path(name).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"no task {name!r}: {nearest(name, _known())}")
+        raise ValueError(
+            f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}"
+        )
     path = folder / name
     if not path.is_file():
         beside = path.parent.glob("*") if path.parent.is_dir() else ()
         files = sorted(p.name for p in beside if p.suffix.lower() in SUFFIXES)
-        hint = nearest(path.name, files) if files else "paths start at the manifest's folder"
+        hint = suggest(path.name, files) if files else "paths start at the manifest's folder"
         raise ValueError(f"no file {name!r}: {hint}")
     return path.resolve().as_posix()
 
@@ -374,7 +378,3 @@ def check_size(task: str, option: str, value: int) -> None:
     if task not in _CATALOGUE:
         raise ValueError(f"{option}={value}: {Path(task).name} has a fixed size")
     _CATALOGUE[task].check_size(option, value)
-
-
-def _known() -> list[str]:
-    return [*_CATALOGUE, f"files that end in {', '.join(SUFFIXES)}"]
