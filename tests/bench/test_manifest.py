@@ -284,7 +284,7 @@ REFUSED = {
     "number for text": (START.replace('["npf-tri-1"]', '["mlp",\n 3]'), 4, "3 in models", "text"),
     "model": (START.replace("npf-tri-1", "npf-try-1"), 3, "'npf-try-1'", "'npf-tri-1'"),
     "model's case": (START.replace("npf-tri-1", "GCN"), 3, "'GCN'", "'gcn'"),
-    "model like nothing": (START.replace("npf-tri-1", "zzz"), 3, "'zzz'", "there are npf-tri-1"),
+    "model like nothing": (START.replace("npf-tri-1", "zzz"), 3, "'zzz'", "expected one of 'npf-tri-1'"),
     # counts
     "fold": (START + "folds = [0,\n1, 5]\n", 5, "= 5", "0 to 4"),
     "folds": (START + "folds = 6\n", 4, "folds = 6", "1 to 5"),
@@ -366,7 +366,7 @@ REFUSED = {
     "part of the name": (
         START + '[sweep.options]\nreadout = "flat"\n', 5, "readout is part", "another model",
     ),
-    "a network's name": (MLP + '[sweep.options]\nnetwork = "gcn"\n', 5, "network", "part of the name"),
+    "a network's name": (MLP + '[sweep.options]\nnetwork = "gcn"\n', 5, "network", "the name mlp"),
     **{
         f"not for a manifest: {name}": (
             f"{START}[sweep.options]\nforms = 4\n{name} = 1\n", 6, name, "not for a manifest",

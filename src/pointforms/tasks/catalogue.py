@@ -378,3 +378,8 @@ def check_size(task: str, option: str, value: int) -> None:
     if task not in _CATALOGUE:
         raise ValueError(f"{option}={value}: {Path(task).name} has a fixed size")
     _CATALOGUE[task].check_size(option, value)
+
+
+def _unknown(name: str) -> ValueError:
+    endings = ", ".join(SUFFIXES)
+    return ValueError(f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {endings}")
