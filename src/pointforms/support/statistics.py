@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from math import isfinite, nan, sqrt
 from typing import NamedTuple
 
-import numpy as np
-
 #: A p-value below this level is called significant.
 SIGNIFICANCE_LEVEL = 0.05
 #: Coverage of every interval.
@@ -118,6 +116,8 @@ def interval(values: Iterable[float], groups: Sequence[object] | None = None) ->
     >>> interval([0.5]).half is None
     True
     """
+    import numpy as np  # not needed to show numbers, which has to start quickly
+
     numbers = np.fromiter(values, dtype=np.float64)
     finite = np.isfinite(numbers)
     kept = numbers[finite]
