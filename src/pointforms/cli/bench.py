@@ -28,7 +28,6 @@ from pointforms.bench.running import run as run_units
 from pointforms.bench.store import Store
 from pointforms.bench.study_files import write_study
 from pointforms.bench.sweep import read_sweep
-from pointforms.bench.toml_lines import Fault
 from pointforms.cli.console import console, explained
 from pointforms.cli.pdo import DROP
 from pointforms.paper.numbers import paper_value
@@ -101,10 +100,7 @@ def run(
         content: dict[str, Any] = {"tasks": [task], "models": model, "folds": folds}
         content |= {"seeds": seeds, "options": _settings(settings or [])}
         content |= {k: v for k, v in (("clouds", clouds), ("points", points)) if v is not None}
-        try:
-            sweep = read_sweep(content, (), Path(), {})
-        except Fault as fault:
-            raise ValueError(str(fault)) from None
+        sweep = read_sweep(content)
         manifest = Manifest(f"{task}: {', '.join(model)}", (sweep,))
         found = _carry_out(manifest, store, _engine(engine, workers, devices, address), retry)
     _print_tables(found, manifest.rows())
