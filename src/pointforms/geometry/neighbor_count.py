@@ -25,8 +25,8 @@ from pointforms.geometry.units import own_units
 
 CANDIDATES = (16, 32, 64, 128, 256)
 _MIN_POINTS, _MAX_POINTS = 16, 128
-# c, and the ratio up to which scores count as the same: calibrated on circles, curves, spheres, tori
-# and rolls, with and without noise.
+# c, and the ratio up to which scores count as the same: calibrated on circles, curves, spheres,
+# tori and rolls, with and without noise.
 _SPREADS = 1.5
 _ALIKE = 1.1
 # Relative variance below which eigenvalues no longer differ.
