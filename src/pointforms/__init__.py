@@ -7,3 +7,6 @@ The public names are listed in `__init__.pyi` and loaded when they are first use
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+# Tasks of higher rooms join the catalogue of tasks; nothing heavy is imported.
+import pointforms.paper.organoids.catalogue  # noqa: E402, F401
