@@ -13,37 +13,14 @@ import re
 from typing import Any
 
 import pytest
+from tests.helpers.public_names import PUBLIC_MODULES, public_objects
 
 import pointforms as pf
 
-PUBLIC_MODULES = (
-    "pointforms",
-    "pointforms.io",
-    "pointforms.geometry",
-    "pointforms.nn",
-    "pointforms.estimators",
-    "pointforms.explain",
-    "pointforms.plot",
-    "pointforms.tasks",
-    "pointforms.models",
-    "pointforms.bench",
-)
 # Words of prose: a type slot that has one of them explains instead of naming a type.
 PROSE = re.compile(r"\b(the|which|how|where|what|is|are|by|as|their|its|given)\b")
 ENTRY = re.compile(r"^(?P<name>\*{0,2}\w+)(?: : (?P<type>.+))?$")
 DEFAULT = re.compile(r"\bdefault:?\s+(?P<value>.+)$")
-
-
-def public_objects() -> dict[str, Any]:
-    """Every exported function and class, once, by the shortest name that leads to it."""
-    objects: dict[int, tuple[str, Any]] = {}
-    for module_name in PUBLIC_MODULES:
-        module = importlib.import_module(module_name)
-        for name in getattr(module, "__all__", ()):
-            value = getattr(module, name)
-            if inspect.isfunction(value) or inspect.isclass(value):
-                objects.setdefault(id(value), (f"{module_name}.{name}", value))
-    return dict(objects.values())
 
 
 OBJECTS = public_objects()
