@@ -29,7 +29,7 @@ def main(out: Path) -> None:
     model = pf.PointFormClassifier(forms=8, epochs=15, random_state=0)
     fields = model.gram_fields(
         task.clouds
-    )  # once for all fits: the geometry does not depend on labels
+    )  # once for all fits: labels are not used
     scores = cross_val_score(
         model, fields, task.labels, groups=task.groups, cv=GroupKFold(3), scoring="roc_auc",
     )  # fmt: skip

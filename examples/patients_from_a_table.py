@@ -19,7 +19,7 @@ def simulate(path: Path, patients: int = 40, cells: int = 64) -> None:
     """Write SIMULATED cells. Stage shifts the mean of CD3; response relates CD4 to Ki67.
 
     The cells of responders lie along a circle about the origin, those of others along a line away
-    from it. Summaries such as means and covariances cannot see this difference.
+    from it. The simulation is designed so that means and covariances do not show it.
     """
     rng, clouds, facts = np.random.default_rng(0), [], []
     for p in range(patients):
