@@ -1,5 +1,6 @@
 """An extension of the reference's builder that reads docstrings as ours are written.
 
+- The line "[options of GramSettings]" becomes the entries of those options.
 - Sphinx roles, :func:`x`, become plain code, and points[i][p] is not a link.
 - Of parameters that share an entry, "alpha, beta : float", each has its own default.
 - In "hidden : widths of the layers", without more lines, what follows the colon is the text.
@@ -13,6 +14,8 @@ from typing import Any
 
 import griffe
 
+from pointforms.geometry.settings import insert_options
+
 _ROLE = re.compile(r":(?:func|class|meth|mod|attr):(?=`)")
 _INDEXED_TWICE = re.compile(r"(?<=\w)(\[\w+\])\[(?=\w+\])")
 
@@ -23,7 +26,7 @@ class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         for one in _documented(pkg):
             assert one.docstring is not None
-            text = _ROLE.sub("", one.docstring.value)
+            text = _ROLE.sub("", insert_options(one.docstring.value))
             one.docstring.value = _INDEXED_TWICE.sub(r"\1\[", text)
             for section in one.docstring.parsed:
                 if section.kind is griffe.DocstringSectionKind.parameters:
