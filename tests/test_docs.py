@@ -270,7 +270,7 @@ def test_the_start_page_runs(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
-    [p for p in PAGES if p.name != "index.md" and blocks(p, "python")],
+    [p for p in (*PAGES, README) if p.name != "index.md" and blocks(p, "python")],
     ids=lambda p: p.stem,
 )
 def test_the_other_pages_run(page, tmp_path, monkeypatch):
