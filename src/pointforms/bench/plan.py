@@ -9,12 +9,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from pointforms.bench.known_tasks import full_size
 from pointforms.bench.manifest import Manifest
 from pointforms.bench.records import Row
 from pointforms.models.options import default
 from pointforms.support.formatting import duration
 from pointforms.support.table import Column, Table
+from pointforms.tasks.catalogue import full_size
 
 Measured = Mapping[tuple[str, str], float]
 _TYPICAL_TASK, _OTHER_MODELS = "circles-vs-lines", "other models"

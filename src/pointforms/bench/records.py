@@ -14,9 +14,7 @@ import numpy as np
 
 from pointforms.models import MODELS, make
 from pointforms.models.options import NOT_OPTIONS
-
-#: Digests of simulated cells begin with this, so that tables can say so.
-SIMULATED = "simulated-"
+from pointforms.tasks.catalogue import is_simulated
 
 
 class Size(NamedTuple):
@@ -31,7 +29,7 @@ class Size(NamedTuple):
     @property
     def is_simulated(self) -> bool:
         """Whether the cells of an organoid task are simulated."""
-        return (self.content or "").startswith(SIMULATED)
+        return is_simulated(self.content)
 
     @property
     def title(self) -> str:

@@ -28,7 +28,6 @@ from pointforms.bench.running import run as run_units
 from pointforms.bench.store import Store
 from pointforms.bench.study_files import write_study
 from pointforms.bench.sweep import read_sweep
-from pointforms.bench.toml_lines import Fault
 from pointforms.cli.console import console, explained
 from pointforms.cli.pdo import DROP
 from pointforms.paper.numbers import paper_value
@@ -101,10 +100,7 @@ def run(
         content: dict[str, Any] = {"tasks": [task], "models": model, "folds": folds}
         content |= {"seeds": seeds, "options": _settings(settings or [])}
         content |= {k: v for k, v in (("clouds", clouds), ("points", points)) if v is not None}
-        try:
-            sweep = read_sweep(content, (), Path(), {})
-        except Fault as fault:
-            raise ValueError(str(fault)) from None
+        sweep = read_sweep(content)
         manifest = Manifest(f"{task}: {', '.join(model)}", (sweep,))
         found = _carry_out(manifest, store, _engine(engine, workers, devices, address), retry)
     _print_tables(found, manifest.rows())
@@ -251,9 +247,9 @@ def reproduce(
 
 def _prepare_organoids(table: Path, folder: Path, drop_unmatched: bool) -> None:
     """Prepare all organoid tasks, and have them found there by name."""
+    from pointforms.paper.organoids.catalogue import VARIABLE
     from pointforms.paper.organoids.prepare import Options, prepare
     from pointforms.paper.organoids.table import CellTable
-    from pointforms.paper.organoids.task import VARIABLE
 
     with track(CellTable(table).rows(), "cells", unit="cells") as advance:
         options = Options(drop_unmatched=drop_unmatched)
@@ -266,8 +262,8 @@ def memory(
     format: Annotated[Format, typer.Option(help="Of the table.")] = Format.terminal,
 ) -> None:
     """Print the memory of Gram fields for k = 0..3: dense, as the paper has it, and ours."""
-    from pointforms.cli.tasks import find
     from pointforms.paper.memory_table import memory_rows, memory_table
+    from pointforms.tasks import find
 
     with explained("memory"):
         made = memory_table(memory_rows(find(task)))

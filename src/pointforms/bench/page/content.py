@@ -21,7 +21,6 @@ from pointforms.models import MODELS
 from pointforms.support.formatting import duration, estimate, thousands
 from pointforms.support.table import Column, Table
 
-_RECORDED = ("japanese-vowels",)
 # Number of different failures that are listed; the store has them all.
 _MOST_FAILURES = 200
 
@@ -135,10 +134,8 @@ def origin(size: Size) -> str:
     """Return where the clouds of a task come from, in a word or two."""
     if size.is_simulated:
         return "simulated cells"
-    if size.task in _RECORDED:
-        return "recorded data"
     if size.task in tasks.names():
-        return "simulated"
+        return "recorded data" if tasks.entry(size.task).recorded else "simulated"
     return "" if size.content is None else "data of the user"
 
 

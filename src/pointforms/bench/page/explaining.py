@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from pointforms import models, plot
-from pointforms.bench.known_tasks import depends_on_fold, digest
 from pointforms.bench.page.configuration import options_text
 from pointforms.bench.page.content import origin
 from pointforms.bench.page.sections import Article, Part, Picture, Section
 from pointforms.bench.records import Record, Size
 from pointforms.bench.selection import select
-from pointforms.cli.tasks import find
 from pointforms.estimators.cross_fitting import train_fits
 from pointforms.estimators.metrics import auroc
 from pointforms.estimators.predictors import PointFormClassifier
@@ -26,6 +24,7 @@ from pointforms.explain.salience import Salience
 from pointforms.geometry.field import GramField
 from pointforms.plot.planes import look
 from pointforms.plot.style import form_name
+from pointforms.tasks.catalogue import content_digest, depends_on_fold, find
 from pointforms.tasks.task import Task
 
 # Unless tasks are asked for: the number of tasks, and the longest fit in seconds.
@@ -102,7 +101,7 @@ def refit(record: Record) -> Refit:
     row = record.row
     if row.digest != replace(row, settings=None).digest:
         raise ValueError(f"{row.title} had other defaults when it was fitted: cannot fit it again")
-    if row.content is not None and row.content != digest(row.task):
+    if row.content is not None and row.content != content_digest(row.task):
         raise ValueError(f"{Path(row.task).name} is not the file that was fitted: it has changed")
     task = find(row.task, row.task_seed, row.clouds, row.points)
     clouds = task.in_fold(record.fold) if depends_on_fold(row.task) else task.clouds

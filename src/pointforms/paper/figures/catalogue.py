@@ -10,11 +10,11 @@ import numpy as np
 
 from pointforms import plot, tasks
 from pointforms.estimators.predictors import PointFormClassifier
-from pointforms.io.columns import present
 from pointforms.paper.figures.geometry import gram_field_figure, restricted_forms_figure
 from pointforms.paper.figures.learned import rna_figure
 from pointforms.paper.theory.density import density_check
 from pointforms.paper.theory.figures import density_figure as draw_density
+from pointforms.support.suggestions import suggest
 from pointforms.tasks.rna import regimes
 
 if TYPE_CHECKING:
@@ -95,5 +95,5 @@ FIGURES: dict[str, PaperFigure] = {
 def paper_figure(name: str) -> PaperFigure:
     """Return a figure by its name."""
     if name not in FIGURES:
-        raise ValueError(f"no figure {name!r}: {present(list(FIGURES), name)}")
+        raise ValueError(f"no figure {name!r}: {suggest(name, FIGURES)}")
     return FIGURES[name]
