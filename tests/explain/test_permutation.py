@@ -35,7 +35,9 @@ def test_many_designs_are_each_on_its_own(rng, monkeypatch) -> None:
     from pointforms.explain import permutation
 
     v = rng.normal(size=(12, 3, 2))
-    designs = orthonormal_columns(np.stack([np.eye(2)[rng.permutation(np.arange(12) % 2)] for _ in range(9)]))
+    designs = orthonormal_columns(
+        np.stack([np.eye(2)[rng.permutation(np.arange(12) % 2)] for _ in range(9)])
+    )
     whole = variance_explained(v, designs)
     monkeypatch.setattr(permutation, "_WORKING_SET", 30)
     np.testing.assert_allclose(variance_explained(v, designs), whole)

@@ -63,18 +63,25 @@ def test_the_table_says_what_it_rests_on(rng) -> None:
     assert alone.indices == ((), (0,), (1,), (0, 1))
     assert np.isnan(alone.p).all()
     assert np.isnan(alone.agreement).all()
-    assert alone.found() == []
+    assert alone.significant() == []
     assert "in-sample" in str(alone)
     again = model.explain(clouds, y, feature_names=["CD3", "CD4"], refits=2, permutations=50)
     rows = again.rows()
-    assert [row["form"] for row in rows] == again.top(4)
+    names = [form.name for form in again.top(4)]
+    assert [row["form"] for row in rows] == names
+    assert again.top(4)[names.index("CD3 ∧ CD4")].features == ("CD3", "CD4")
+    assert [form.difference for form in again.top(None)] == [row["difference"] for row in rows]
+    assert [form.name for form in again.significant()] == [
+        row["form"] for row in rows if row["p"] < 0.05
+    ]
     assert sorted((row["difference"] for row in rows), reverse=True) == [
         row["difference"] for row in rows
     ]
     assert all(0 < row["p"] <= 1 and 0 <= row["difference"] <= 1 for row in rows)
     assert "in-sample" not in str(again)
     assert "2 refits" in str(again)
-    assert list(again.to_frame()["form"]) == again.top(4)
+    assert list(again.to_frame()["form"]) == names
+    assert again.table().csv().splitlines()[1].startswith(f"{names[0]},")
     same = model.explain(clouds, y, feature_names=["CD3", "CD4"], refits=2, permutations=50)
     np.testing.assert_array_equal(same.p, again.p)
     np.testing.assert_array_equal(same.difference, again.difference)
@@ -134,7 +141,7 @@ def test_a_regressors_target_is_associated_with_its_feature(rng) -> None:
         cloud[:, 1] *= np.exp(0.7 * t)
     model = pf.PointFormRegressor(**SMALL).fit(clouds, 10 * target)
     found = salience(model, clouds, 10 * target, refits=1, permutations=50)
-    assert found.top(1) == ["x1"]
+    assert [form.name for form in found.top(1)] == ["x1"]
     assert found.p[1] <= 0.05
     assert found.columns == ()
 
