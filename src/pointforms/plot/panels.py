@@ -55,7 +55,7 @@ def draw_arrows(axes: Axes, data: FormField, form: int, colour: str = style.INK)
     shown = np.random.default_rng(0).permutation(len(data.data))[:_RASTER]
     x, y = data.data[shown].T
     # this grey is visible on white and on dark paper
-    axes.scatter(x, y, s=1.5, color=style.GREY, alpha=0.3, linewidths=0, rasterized=True)
+    axes.scatter(x, y, s=1.5, color=style.GREY, alpha=0.2, linewidths=0, rasterized=True)
     axes.quiver(
         *data.points.T,
         *data.arrows()[:, form].T,
