@@ -102,10 +102,13 @@ def test_every_parameter_has_an_entry_of_its_own(name):
 
 @each_public_object
 def test_the_type_slot_holds_a_type(name):
-    for parameter in parameters(OBJECTS[name]):
-        kind, description = documented_parameters(OBJECTS[name]).get(parameter, ("", ""))
-        assert kind, f"{name}: {parameter} has no type"
-        assert description, f"{name}: {parameter} has no description"
+    documented = documented_parameters(OBJECTS[name])
+    entries_of = {p: documented.get(p, ("", "")) for p in parameters(OBJECTS[name])}
+    untyped = [parameter for parameter, (kind, _) in entries_of.items() if not kind]
+    assert not untyped, f"{name}: no type for {', '.join(untyped)}"
+    undescribed = [parameter for parameter, (_, text) in entries_of.items() if not text]
+    assert not undescribed, f"{name}: no description of {', '.join(undescribed)}"
+    for parameter, (kind, _) in entries_of.items():
         words = re.sub(r"""".*?"|'.*?'|`.*?`|\(.*?\)""", "", kind)
         assert not PROSE.search(words), f"{name}: the type of {parameter} is prose: {kind!r}"
 
@@ -115,7 +118,8 @@ def test_documented_defaults_are_the_defaults(name):
     documented = documented_parameters(OBJECTS[name])
     for parameter, signature in parameters(OBJECTS[name]).items():
         kind = documented.get(parameter, ("", ""))[0]
-        if signature.default is inspect.Parameter.empty or not kind:
+        has_default = signature.default is not inspect.Parameter.empty
+        if not kind or not has_default or repr(signature.default) == "<factory>":
             continue
         told = DEFAULT.search(kind)
         if told is None:
