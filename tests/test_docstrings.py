@@ -104,7 +104,12 @@ def test_every_parameter_has_an_entry_of_its_own(name):
 def test_the_type_slot_holds_a_type(name):
     documented = documented_parameters(OBJECTS[name])
     entries_of = {p: documented.get(p, ("", "")) for p in parameters(OBJECTS[name])}
-    untyped = [parameter for parameter, (kind, _) in entries_of.items() if not kind]
+    starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    untyped = [
+        parameter
+        for parameter, (kind, _) in entries_of.items()
+        if not kind and parameters(OBJECTS[name])[parameter].kind not in starred
+    ]
     assert not untyped, f"{name}: no type for {', '.join(untyped)}"
     undescribed = [parameter for parameter, (_, text) in entries_of.items() if not text]
     assert not undescribed, f"{name}: no description of {', '.join(undescribed)}"
