@@ -8,10 +8,10 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 from pointforms.paper.organoids.conditions import Condition, gather
-from pointforms.paper.organoids.pickle import convert_pickle
 from pointforms.paper.organoids.schema import PAIRS, module, schema, withheld
 from pointforms.paper.organoids.simulate import Simulator, write_simulated
 from pointforms.paper.organoids.table import CellTable, Part
+from pointforms.paper.organoids.trusted_pickle import convert_pickle
 
 
 @pytest.fixture(scope="module")

@@ -46,6 +46,11 @@ def prepared_folder() -> Path:
     return Path(os.environ.get(VARIABLE, _FOLDER))
 
 
+def use_folder(folder: Path) -> None:
+    """Let this process, and those it starts, find prepared tasks in a folder."""
+    os.environ[VARIABLE] = str(folder.resolve())
+
+
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return what the preparation of a task has noted about it."""
     file = folder / "task.json"
