@@ -217,7 +217,7 @@ def test_experiments_see_the_coordinates_of_the_fold(folder, monkeypatch, tmp_pa
     from pointforms.bench.fitting import fit_unit, preparation
     from pointforms.bench.fitting import prepare as prepare_unit
     from pointforms.bench.manifest import read_manifest
-    from pointforms.bench.tables import markdown, table
+    from pointforms.bench.results_table import results_tables
 
     monkeypatch.setenv("POINTFORMS_PDO", str(folder))
     file = tmp_path / "mine.toml"
@@ -234,4 +234,7 @@ def test_experiments_see_the_coordinates_of_the_fold(folder, monkeypatch, tmp_pa
     np.testing.assert_array_equal(prepared.content.points[:9], task.in_fold(3)[0])
     records = fit_unit(units[3], prepared)
     assert [record.error for record in records] == [None, None]
-    assert "### pdo-caf (simulated cells, 60 clouds, 9 points)" in markdown(table(records))
+    assert (
+        "### pdo-caf (simulated cells, 60 clouds, 9 points)"
+        in results_tables(records)[0].markdown()
+    )
