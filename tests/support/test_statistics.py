@@ -61,21 +61,3 @@ def test_holm_ignores_missing_values():
     assert isnan(adjusted[1])
     assert [adjusted[0], adjusted[2]] == pytest.approx([0.04, 0.04])
     assert holm([]) == []
-
-
-def test_interval_of_four_values_by_hand():
-    mean, half = interval([1.0, 2.0, 3.0, 4.0])
-    assert mean == 2.5
-    assert half == pytest.approx(3.182446 * sqrt(5 / 3) / 2, rel=1e-6)
-
-
-def test_interval_over_folds_takes_seeds_of_a_fold_as_one():
-    folds = [0, 0, 1, 1, 2, 2]
-    values = [0.7, 0.7, 0.8, 0.8, 0.9, 0.9]
-    assert interval(values, folds) == interval([0.7, 0.8, 0.9])
-    assert interval(values, folds).half > interval(values).half
-
-
-def test_holm_is_never_above_bonferroni(rng):
-    p = rng.uniform(size=12)
-    assert (np.array(holm(p)) <= np.minimum(1, 12 * p)).all()

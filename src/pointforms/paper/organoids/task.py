@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pointforms.geometry.settings import check_int
 from pointforms.io import read_annotated_npz
 from pointforms.paper.organoids.catalogue import read_facts
+from pointforms.support.checks import check_int
 from pointforms.tasks.task import Task, grouped_folds
 
 
