@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.helpers.commands import ok, refused
 
 from pointforms.bench.store import Store
@@ -10,7 +12,7 @@ from pointforms.bench.store import Store
 def test_status_says_what_there_is(filled):
     printed = ok("status", filled)
     assert "4 fits" in printed
-    assert "run 1 (Small): ended, local" in printed
+    assert re.search(r"1 +Small +ended +local", printed)
     assert "being trained: 0 fits" in printed
     assert "npf-tri-1 {'epochs': 1} fold/seed 1/0: AUROC" in printed
     assert "AUROC" not in ok("status", filled, "--log", "0")

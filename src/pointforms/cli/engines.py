@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -45,14 +45,14 @@ def make_engine(
 
 def train(manifest: Manifest, path: Path, engine: Engine, retry: bool) -> list[Record]:
     """Train the missing fits of a manifest with a progress bar, and return all of its records."""
-    from pointforms.bench.plan import span
     from pointforms.bench.running import run_manifest
+    from pointforms.support.formatting import duration
     from pointforms.support.progress import track
 
     with track(manifest.fits, "fits", unit="fits") as advance:
         outcome, records = run_manifest(manifest, path, engine, retry, advance)
     typer.echo(
-        f"{outcome.trained} fits trained in {span(outcome.seconds)}, {outcome.failed} failed, "
+        f"{outcome.trained} fits trained in {duration(outcome.seconds)}, {outcome.failed} failed, "
         f"{outcome.found} already in the store. Store: {path.resolve()}"
     )
     return records
@@ -60,22 +60,11 @@ def train(manifest: Manifest, path: Path, engine: Engine, retry: bool) -> list[R
 
 def print_results(records: Sequence[Record], rows: Sequence[Row], wide: bool) -> None:
     """Print one table of results per task, and the first error of fits that failed."""
-    from pointforms.bench import tables
+    from pointforms.bench.results_table import results_tables
+    from pointforms.paper.numbers import paper_value
 
-    for one in tables.tables(records, rows):
-        show(one, wide)
+    for table in results_tables(records, rows, reference=paper_value):
+        print_table(table, wide)
     errors = [record for record in records if record.error]
     if errors:
         typer.echo(f"{len(errors)} fits failed; the first:\n{errors[0].error}", err=True)
-
-
-def show(table: Any, wide: bool) -> None:
-    from pointforms.bench import tables
-    from pointforms.cli.console import console
-
-    if hasattr(table, "terminal"):
-        print_table(table, wide)
-    elif hasattr(table, "row_count"):
-        console().print(table)
-    else:
-        console().print(tables.rich_table(table))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import report_errors
+from pointforms.cli.console import print_table, report_errors
 
 
 def plan(
@@ -30,7 +30,6 @@ def plan(
         from pointforms.bench.plan import plan as make_plan
         from pointforms.bench.plan import plan_table
         from pointforms.bench.store import Store
-        from pointforms.cli.engines import show
 
         read = read_manifest(manifest)
         if store is None:
@@ -38,4 +37,4 @@ def plan(
         else:
             with Store(store, create=False) as there:
                 estimate = make_plan(read, there.keys(), there.seconds())
-    show(plan_table(estimate, workers), wide)
+    print_table(plan_table(estimate, workers), wide)

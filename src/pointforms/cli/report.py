@@ -150,6 +150,7 @@ def _write(
     notes: Sequence[str],
 ) -> None:
     from pointforms.bench.page.document import write_report
+    from pointforms.paper.numbers import paper_value
 
     lab: TheoryView | None = None
     if theory:
@@ -157,7 +158,7 @@ def _write(
 
         with track(STEPS, "theory") as advance:
             lab = theory_view(advance)
-    write_report(records, rows, runs, page, views, lab, title, text, notes)
+    write_report(records, rows, runs, page, views, lab, title, text, notes, paper_value)
 
 
 def _serve(page: Path, port: int, opening: bool) -> None:

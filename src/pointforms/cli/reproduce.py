@@ -54,8 +54,9 @@ def reproduce(
     folder = out or Path(name)
     with computing("reproduce"):
         from pointforms.bench.manifest import read_manifest
-        from pointforms.bench.study_files import write_results
+        from pointforms.bench.study_files import write_study
         from pointforms.cli.engines import make_engine, print_results, train
+        from pointforms.paper.numbers import paper_value
 
         if (study is Study.pdo) != (table is not None):
             raise ValueError("--table CELLS is needed for the organoid study, and only for it")
@@ -67,7 +68,7 @@ def reproduce(
         manifest = read_manifest(name)
         path = store or folder / "results.db"
         records = train(manifest, path, make_engine(engine, workers, devices, address), retry)
-        written = write_results(records, manifest, path, folder, name)
+        written = write_study(records, manifest, path, folder, name, paper_value)
     print_results(records, manifest.rows(), wide)
     for file in written:
         typer.echo(f"Written: {file.resolve()}")

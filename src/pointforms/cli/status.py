@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+from collections import Counter
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -18,22 +19,17 @@ def status(
 ) -> None:
     """Print what a store holds, which runs have been made, and what is being trained."""
     with report_errors("status"):
-        from pointforms.bench.plan import span
+        from pointforms.bench.costs import costs_table, runs_table
         from pointforms.bench.running import log_path
-        from pointforms.bench.status import frequent_errors, status_table
         from pointforms.bench.store import Store
 
         with Store(store, create=False) as there:
             records, runs, claimed = there.records(predictions=False), there.runs(), there.claimed()
-    print_table(status_table(records), wide)
-    for run in runs[-5:]:
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))
-        typer.echo(
-            f"run {run.id} ({run.title}): {run.state}, {run.engine}, {run.workers} workers, "
-            f"started {when}, {span(run.wall)}"
-        )
+    print_table(replace(costs_table(records), title=f"{len(records)} fits", notes=()), wide)
+    print_table(runs_table(runs[-5:]), wide)
     typer.echo(f"being trained: {claimed} fits")
-    for message, count in frequent_errors(records):
+    errors = Counter(r.error.strip().splitlines()[-1] for r in records if r.error)
+    for message, count in errors.most_common(5):
         typer.echo(f"failed {count} times: {message}")
     if log and log_path(store).exists():
         lines = log_path(store).read_text("utf-8", errors="replace").splitlines(keepends=True)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import report_errors
+from pointforms.cli.console import print_table, report_errors
 
 
 def table(
@@ -32,9 +32,10 @@ def table(
 ) -> None:
     """Print the results of a store, one table per task, with the paper's numbers beside ours."""
     with report_errors("table"):
-        from pointforms.bench import tables
+        from pointforms.bench.costs import costs_table
+        from pointforms.bench.results_table import results_tables
         from pointforms.bench.store import Store
-        from pointforms.cli.engines import show
+        from pointforms.paper.numbers import paper_value
         from pointforms.support.files import check_output, write_text
 
         if out is not None:
@@ -44,14 +45,16 @@ def table(
             runs = [(one.wall, one.workers) for one in there.runs()]
         if not records:
             raise ValueError(f"no fits{f' of {task!r}' if task else ''} in {os.fspath(store)!r}")
-        shown = [tables.costs(records, runs)] if costs else tables.tables(records, every=every)
+        if costs:
+            tables = [costs_table(records, runs)]
+        else:
+            tables = results_tables(records, every=every, reference=paper_value)
         if format is options.Format.terminal and out is None:
-            for one in shown:
-                show(one, wide)
+            for one in tables:
+                print_table(one, wide)
             return
         form = options.Format.markdown if format is options.Format.terminal else format
-        write = {"markdown": tables.markdown, "latex": tables.latex, "csv": tables.csv_text}
-        text = "\n".join(write[form.value](one) for one in shown)
+        text = "\n".join(one.render(form.value) for one in tables)
         if out is None:
             typer.echo(text)
         else:
