@@ -359,7 +359,7 @@ def test_a_node_dies_and_another_comes(nodes, monkeypatch, tmp_path):
     with Store(tmp_path / "local.db") as store:
         run(manifest.units(), store, LocalEngine(1))
         expected = store.records()
-    assert (outcome.trained, outcome.failed, outcome.found) == (8, 0, 0)
+    assert (outcome.trained, outcome.failed, outcome.already_stored) == (8, 0, 0)
     assert len(found) == len(expected) == 8
     for ours, theirs in zip(found, expected, strict=True):
         assert (ours.row, ours.fold, ours.seed) == (theirs.row, theirs.fold, theirs.seed)

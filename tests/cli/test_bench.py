@@ -88,7 +88,7 @@ def test_sweep_trains_once_and_prints_a_table(folder):
     (folder / "small.toml").write_text(MANIFEST)
     first = ok("sweep", "small.toml")
     assert "4 fits trained" in first
-    assert "0 failed, 0 were there" in first
+    assert "0 failed, 0 already in the store" in first
     assert str(folder / "results.db") in first
     for shown in ("circles-vs-lines", "NPF (selected)", "MLP"):
         assert shown in first

@@ -347,7 +347,7 @@ def _carry_out(manifest: Manifest, path: Path, engine: Engine, retry: bool) -> l
         found = [record for record in store.records(predictions=False) if record.row in wanted]
     typer.echo(
         f"{outcome.trained} fits trained in {duration(outcome.seconds)}, {outcome.failed} failed, "
-        f"{outcome.found} were there. Store: {path.resolve()}"
+        f"{outcome.already_stored} already in the store. Store: {path.resolve()}"
     )
     return found
 
