@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pointforms.support.checks import check_int
 from pointforms.support.suggestions import suggest
 
 if TYPE_CHECKING:
@@ -71,8 +72,6 @@ class TaskEntry:
 
     def load(self, seed: int = 0, clouds: int | None = None, points: int | None = None) -> Task:
         """Return the task with this seed, in its usual size unless another is given."""
-        from pointforms.geometry.settings import check_int
-
         check_int("seed", seed, at_least=0)
         sizes = {"clouds": clouds, "points": points}
         chosen = {option: value for option, value in sizes.items() if value is not None}
@@ -86,8 +85,6 @@ class TaskEntry:
 
     def check_size(self, option: str, value: int) -> None:
         """Raise an error if `clouds` or `points` has a value that this task cannot have."""
-        from pointforms.geometry.settings import check_int
-
         if self.fixed_size:
             raise ValueError(f"{option}={value}: {self.name} has a fixed size")
         check_int(option, value, at_least=_LEAST[option])

@@ -12,7 +12,7 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FoldPart:
     """Some clouds of a task; `index` says which."""
 
     clouds: list[np.ndarray]
@@ -28,9 +28,9 @@ class Part:
 class Fold:
     """A fold: what is tested, what may choose, and what is learned from."""
 
-    train: Part
-    validation: Part
-    test: Part
+    train: FoldPart
+    validation: FoldPart
+    test: FoldPart
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +96,8 @@ class Task:
         parts = (~(test | validation), validation, test)
         return Fold(*(self._part(clouds, np.flatnonzero(part)) for part in parts))
 
-    def _part(self, clouds: list[np.ndarray], index: np.ndarray) -> Part:
-        return Part([clouds[i] for i in index], self.labels[index], self.groups[index], index)
+    def _part(self, clouds: list[np.ndarray], index: np.ndarray) -> FoldPart:
+        return FoldPart([clouds[i] for i in index], self.labels[index], self.groups[index], index)
 
     def _check_fold(self, number: int) -> None:
         if number not in set(self.folds.tolist()):
