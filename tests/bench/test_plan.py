@@ -20,7 +20,7 @@ from pointforms.models import names
 def manifest() -> Manifest:
     """Two tasks x two models: 4 rows on 2 folds x 3 seeds."""
     tasks, models = ("circles-vs-lines", "colocated"), ("npf-tri-1", "gcn")
-    return Manifest("Small", (Sweep(tasks, models, folds=(0, 1), seeds=(0, 1, 2)),))
+    return Manifest("Small", (Sweep(tasks=tasks, models=models, folds=2, seeds=3),))
 
 
 def everything(manifest: Manifest) -> set[tuple[str, int, int]]:
@@ -46,7 +46,7 @@ def test_totals_are_the_manifests():
 
 
 def test_lines_go_task_by_task(manifest):
-    sweeps = (*manifest.sweeps, replace(manifest.sweeps[0], models=("mlp",)))
+    sweeps = (*manifest.sweeps, manifest.sweeps[0].model_copy(update={"models": ("mlp",)}))
     found = plan(replace(manifest, sweeps=sweeps))
     assert [line.task for line in found.lines] == ["circles-vs-lines"] * 3 + ["colocated"] * 3
 

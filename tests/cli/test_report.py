@@ -82,7 +82,7 @@ def test_views_are_on_the_page(tmp_path, monkeypatch, trained):
     [
         (("none.db",), "no store 'none.db'"),
         (("foreign.db",), "not a store of this version"),
-        (("text.db",), "is no store"),
+        (("text.db",), "is not a store"),
         (("empty.db",), "no fits in 'empty.db'"),
         (("results.db", "--out", "none/page.html"), "no folder 'none'"),
         (("results.db", "--out", "."), "is a folder"),

@@ -53,7 +53,7 @@ def train(manifest: Manifest, path: Path, engine: Engine, retry: bool) -> list[R
         outcome, records = run_manifest(manifest, path, engine, retry, advance)
     typer.echo(
         f"{outcome.trained} fits trained in {duration(outcome.seconds)}, {outcome.failed} failed, "
-        f"{outcome.found} already in the store. Store: {path.resolve()}"
+        f"{outcome.already_stored} already in the store. Store: {path.resolve()}"
     )
     return records
 

@@ -104,8 +104,7 @@ def _manifest(source: str | None) -> tuple[list[Row], str | None]:
     """Return rows and text of the manifest that was run."""
     if source is None:
         return [], None
-    from pointforms.bench.manifest import read_manifest
-    from pointforms.bench.page.configuration import manifest_source
+    from pointforms.bench.manifest import manifest_source, read_manifest
 
     return read_manifest(source).rows(), manifest_source(source)
 

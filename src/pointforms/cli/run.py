@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -44,16 +43,12 @@ def run(
     with computing("run"):
         from pointforms.bench.manifest import Manifest
         from pointforms.bench.sweep import read_sweep
-        from pointforms.bench.toml_lines import Fault
         from pointforms.cli.engines import make_engine, print_results, train
 
         content: dict[str, Any] = {"tasks": [task], "models": model, "folds": folds}
         content |= {"seeds": seeds, "options": options.parse_settings(settings or [])}
         content |= {k: v for k, v in (("clouds", clouds), ("points", points)) if v is not None}
-        try:
-            sweep = read_sweep(content, (), Path(), {})
-        except Fault as fault:
-            raise ValueError(str(fault)) from None
+        sweep = read_sweep(content)
         manifest = Manifest(f"{task}: {', '.join(model)}", (sweep,))
         records = train(manifest, store, make_engine(engine, workers, devices, address), retry)
     print_results(records, manifest.rows(), wide)

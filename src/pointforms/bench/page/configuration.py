@@ -6,20 +6,10 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pointforms.bench.manifest import shipped
 from pointforms.bench.records import Record, Row
-
-
-def manifest_source(name: str) -> str:
-    """The text of a manifest: a file, or one that comes with the package."""
-    if name in shipped():
-        folder = files("pointforms.bench") / "manifests"
-        return (folder / f"{name}.toml").read_text("utf-8")
-    return Path(name).read_text("utf-8")
 
 
 def manifest_text(title: str, records: Iterable[Record]) -> str:
