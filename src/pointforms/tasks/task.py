@@ -115,7 +115,7 @@ class Task:
         return self.clouds
 
     def fold(self, number: int) -> Fold:
-        """Return a fold: it tests its clouds, validates on the next fold, and learns from the rest."""
+        """Return a fold: it tests its clouds, validates on the next, learns from the rest."""
         clouds, last = self.in_fold(number), int(self.folds.max()) + 1
         validating = (number + 1) % last
         test, validation = self.folds == number, self.folds == validating
