@@ -7,11 +7,7 @@ import pytest
 from rich.console import Console
 
 from pointforms.geometry import gram_field
-from pointforms.paper.memory_table import (
-    dense_bytes,
-    memory_rows,
-    memory_table,
-)
+from pointforms.paper.memory_table import dense_bytes, memory_rows, memory_table
 from pointforms.support.formatting import binary_size
 from pointforms.tasks.task import Task
 
@@ -98,6 +94,12 @@ def test_views_and_forms_that_do_not_exist():
     console = Console(width=300, file=io.StringIO())
     console.print(memory_table(rows).terminal(wide=True))
     assert "a|b" in console.file.getvalue()
+    narrow = Console(width=80, file=io.StringIO())
+    narrow.print(memory_table(rows).terminal())
+    assert max(map(len, narrow.file.getvalue().splitlines())) <= 80
+    header, first = memory_table(rows).csv().splitlines()[:2]
+    assert header.startswith("task,features,clouds,points_least,points_median,points_most,degree")
+    assert first.startswith("a|b,2,4,20,20.0,20,0,1,")
 
 
 @pytest.mark.slow

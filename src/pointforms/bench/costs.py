@@ -99,5 +99,16 @@ _RUN_COLUMNS = (
 
 
 def runs_table(runs: Sequence[Run]) -> Table:
-    """Return the runs of a store, in the order in which they started."""
+    """Return the runs of a store as a table.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        The runs, as :meth:`Store.runs` returns them.
+
+    Examples
+    --------
+    >>> runs_table([]).title
+    'Runs'
+    """
     return Table.of("Runs", _RUN_COLUMNS, runs)

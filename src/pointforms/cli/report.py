@@ -1,4 +1,4 @@
-"""The `npf report` command."""
+"""`npf report`: a store as one HTML page."""
 
 from __future__ import annotations
 
@@ -13,56 +13,63 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pointforms.bench.records import Record, Row
-from pointforms.bench.store import Run, Store
-from pointforms.cli.console import explained
+from pointforms.cli import options
+from pointforms.cli.console import computing
 from pointforms.support.files import check_output
 from pointforms.support.progress import track
 
 if TYPE_CHECKING:
     from pointforms.bench.page import Article, Section
+    from pointforms.bench.records import Record, Row
+    from pointforms.bench.store import Run
 
 
 def report(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="A SQLite file of fits.")] = Path(
-        "results.db"
-    ),
+    store: options.READ_STORE = options.RESULTS,
     out: Annotated[
-        Path | None, typer.Option(help="The HTML file; report.html if not given.")
+        Path | None, typer.Option(help="HTML file to write (default: report.html).")
     ] = None,
     explain: Annotated[
         list[str] | None,
         typer.Option(
             "--explain",
             metavar="TASK",
-            help="Show the selected point-form of this task; several may be given.",
+            help="Task whose selected point-form is fitted again and shown; may be repeated "
+            "(default: at most two tasks that are quick to fit).",
         ),
     ] = None,
     no_explain: Annotated[
-        bool, typer.Option("--no-explain", help="Fit nothing again: no views of models.")
+        bool, typer.Option("--no-explain", help="Fit nothing again and show no models.")
     ] = False,
     theory: Annotated[
-        bool, typer.Option(help="Measure the quick theory lab and show it (seconds).")
+        bool, typer.Option(help="Measure the quick theory study, in seconds, and show it.")
     ] = True,
     manifest: Annotated[
         str | None,
-        typer.Option(help="What was run: lists rows without a fit yet, and shows its text."),
+        typer.Option(
+            help="Manifest that was run: the page lists its rows without a fit, and its text."
+        ),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
-    serve: Annotated[bool, typer.Option("--serve", help="Serve it on this machine only.")] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any that is free.")] = 0,
+    title: Annotated[
+        str | None, typer.Option(help="Title of the page (default: the title of the runs).")
+    ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the page on this machine only.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to serve on; 0 chooses a free one.")
+    ] = 0,
     no_open: Annotated[
-        bool, typer.Option("--no-open", help="Serve without opening a browser.")
+        bool, typer.Option("--no-open", help="Serve the page without opening a browser.")
     ] = False,
 ) -> None:
-    """Write one HTML page of a store: results, models, theory, costs, and how to do it again.
+    """Write one HTML page about a store: results, models, theory, costs, and how to repeat it.
 
-    The page works offline, from its file. Without --explain it shows the selected point-forms of
-    at most two tasks that are quick to fit again.
+    The page is one file and works offline.
     """
-    with explained("report"), ExitStack() as stack:
+    with computing("report"), ExitStack() as stack:
         if no_explain and explain:
-            raise ValueError(f"--no-explain and --explain {explain[0]}: one of them")
+            raise ValueError(f"--no-explain and --explain {explain[0]} exclude each other")
         if serve and out is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pointforms-"))
             page = Path(folder) / "report.html"
@@ -83,6 +90,8 @@ def report(
 
 
 def _read(store: Path) -> tuple[list[Record], list[Run]]:
+    from pointforms.bench.store import Store
+
     with Store(store, create=False) as there:
         records, runs = there.records(predictions=False), there.runs()
     if not records:
@@ -91,7 +100,7 @@ def _read(store: Path) -> tuple[list[Record], list[Run]]:
 
 
 def _manifest(source: str | None) -> tuple[list[Row], str | None]:
-    """Rows and text of the manifest that was run."""
+    """Return rows and text of the manifest that was run."""
     if source is None:
         return [], None
     from pointforms.bench.manifest import manifest_source, read_manifest
@@ -157,7 +166,7 @@ def _write(
 def _serve(page: Path, port: int, opening: bool) -> None:
     from pointforms.bench.page.serving import PageServer
 
-    # a request to end is as good as Ctrl-C: the page's folder is removed
+    # a request to end works like Ctrl-C, so that the folder of the page is removed
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with PageServer(page, port) as server:
         typer.echo(f"Serving {server.url} (Ctrl-C ends it)")

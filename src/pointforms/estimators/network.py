@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from pointforms.estimators.trainer import Fit, Schedule, Store, apply, train
 from pointforms.estimators.validation import validation_part
-from pointforms.geometry.settings import check_int
+from pointforms.support.checks import check_int
 
 # torch draws initial parameters from one generator, which all threads share.
 _generator = threading.Lock()

@@ -22,12 +22,12 @@ from pointforms.geometry.settings import (
     GramSettings,
     Search,
     Spectrum,
-    check_int,
 )
 from pointforms.nn.batch import FieldStore
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import CoefficientKind
 from pointforms.nn.readouts import READOUTS, ReadoutName
+from pointforms.support.checks import check_int
 
 # Clouds on which the unit of the comparison matrices is measured.
 _CALIBRATION_CLOUDS = 64

@@ -16,7 +16,7 @@ from pointforms.explain.measurement import measure_contributions
 from pointforms.explain.refits import Outcome, measure_half, output_units, refit_halves
 from pointforms.explain.targets import Targets
 from pointforms.exterior import multi_indices
-from pointforms.geometry.settings import check_int
+from pointforms.support.checks import check_int
 from pointforms.support.extras import need
 from pointforms.support.formatting import signed
 from pointforms.support.statistics import is_significant

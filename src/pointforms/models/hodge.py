@@ -27,8 +27,8 @@ from torch import Tensor
 from pointforms.estimators.predictors import PointFormTransformer
 from pointforms.exterior import compound
 from pointforms.geometry.field import GramField, Measure
-from pointforms.geometry.settings import check_int
 from pointforms.models.classical import FeatureClassifier, Head
+from pointforms.support.checks import check_int
 
 _ORDERS = 2  # polynomials up to quadratic
 _SMALLEST = 8  # eigenvalues of each Laplacian

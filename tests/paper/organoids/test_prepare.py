@@ -14,9 +14,9 @@ from pointforms import tasks
 from pointforms.cli.app import app
 from pointforms.paper.organoids.audit import audit
 from pointforms.paper.organoids.prepare import TASKS, Options, prepare
+from pointforms.paper.organoids.prepared_tasks import load_from, principal
 from pointforms.paper.organoids.schema import schema, withheld
 from pointforms.paper.organoids.simulate import write_simulated
-from pointforms.paper.organoids.task import load_from, principal
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_what_cannot_be_matched_is_told(table, tmp_path):
         in json.loads((out / "pdo-efp" / "task.json").read_text())["notes"][0]
     )
     alone = changed(table, tmp_path, lambda t: only(t, Culture="PDO"))
-    with pytest.raises(ValueError, match="caf: no condition has all that its label needs"):
+    with pytest.raises(ValueError, match="caf: no condition has everything its label needs"):
         prepare(alone, tmp_path / "none", ["caf"])
     assert not (tmp_path / "none").exists()
 
