@@ -88,7 +88,7 @@ def salience(table: Salience, most: int = 20, *, path: PathLike | None = None) -
             fontsize=6.5,
         )
     left.set_yticks(places, [literal(form.name, 32) for form in forms])
-    left.invert_yaxis()
+    left.set_ylim(len(forms) - 0.4, -0.6)
     left.set_xlim(0, max(1.22 * float(difference.max()), 1.1 * np.nan_to_num(table.chance)))
     where = "unseen clouds" if table.refits else "in-sample"
     left.set_xlabel(f"difference between classes, η² ({where})")
