@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pointforms as pf
 from benchmarks.tables import Results
-from pointforms.estimators.cross_fitting import cross_fit
+from pointforms.estimators import cross_fit
 
 
 def means_alone(task: pf.tasks.Task) -> float:
@@ -47,7 +47,7 @@ def every_task(results: Results) -> None:
 def density_correction(results: Results, seeds: int = 5) -> None:
     """density-shift, where every fold is sampled by a density that training has not seen."""
     task = pf.tasks.load("density-shift")
-    fields = pf.PointFormClassifier().gram_fields(task.clouds)
+    fields = pf.PointFormClassifier().prepare(task.clouds)
     found = {
         measure: cross_fit(
             pf.PointFormClassifier(measure=measure), fields, task.labels, task.folds, range(seeds),

@@ -6,7 +6,7 @@ import torch
 from joblib import parallel_config
 
 import pointforms as pf
-from pointforms.estimators.cross_fitting import cross_fit
+from pointforms.estimators import cross_fit
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ from pointforms._version import __version__
 from pointforms.bench.known_tasks import depends_on_fold
 from pointforms.bench.records import Record, Row, Unit
 from pointforms.cli.tasks import find
-from pointforms.estimators.cross_fitting import train_fits
-from pointforms.estimators.metrics import scores
-from pointforms.estimators.network import CloudClassifier
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier, scores
+from pointforms.estimators.network import NetworkClassifier
+from pointforms.estimators.targets import ClassTargets
+from pointforms.estimators.trainer import class_probabilities
 from pointforms.models.options import option_names
 from pointforms.support.peak_memory import peak, reset_peak
 
@@ -93,7 +93,7 @@ def prepare(unit: Unit, cache: Path | None = None, device: str = "cpu") -> Prepa
     if cache is not None and "cache" in model.get_params(deep=False):
         model.set_params(cache=cache)
     content: Any = model.prepare(clouds)
-    if isinstance(model, CloudClassifier):
+    if isinstance(model, NetworkClassifier):
         content = model.make_store(content)
     return Prepared(
         content,
@@ -110,7 +110,7 @@ def fit_unit(unit: Unit, prepared: Prepared, device: str = "cpu") -> list[Record
     reset_peak()
     try:
         model = _make(unit.row, device)
-        if isinstance(model, CloudClassifier):
+        if isinstance(model, NetworkClassifier):
             records = _network_fits(unit, model, prepared)
         else:
             records = [_feature_fit(unit.row, *fit, prepared) for fit in unit.fits]
@@ -130,23 +130,19 @@ def failed(unit: Unit, error: str) -> list[Record]:
 def _make(row: Row, device: str = "cpu", **more: Any) -> Any:
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}
     model = models.make(row.model, **options, **more)
-    if device != "cpu" and isinstance(model, CloudClassifier):
+    if device != "cpu" and isinstance(model, NetworkClassifier):
         model.set_params(device=device)
     return model
 
 
-def _network_fits(unit: Unit, model: CloudClassifier, prepared: Prepared) -> list[Record]:
+def _network_fits(unit: Unit, model: NetworkClassifier, prepared: Prepared) -> list[Record]:
     start = time.perf_counter()
-    model.check_options()
-    model.n_features_in_, model.classes_ = prepared.features, np.arange(prepared.classes)
-    fits = [
-        model.make_fit(
-            np.flatnonzero(prepared.folds != fold), prepared.labels, prepared.groups, seed
-        )
-        for fold, seed in unit.fits
-    ]
-    trained = train_fits(model, prepared.content, prepared.labels, fits)
-    seconds = (time.perf_counter() - start) / len(fits)
+    store = prepared.content
+    targets = ClassTargets(np.arange(prepared.classes), prepared.labels, model.class_weight)
+    parts = [(np.flatnonzero(prepared.folds != fold), seed) for fold, seed in unit.fits]
+    trained = model.train_networks(store, targets, parts, prepared.groups)
+    predicted = [class_probabilities(fitted.model, store) for fitted in trained]
+    seconds = (time.perf_counter() - start) / len(parts)
     return [
         replace(
             _record(unit.row, fold, seed, prepared, probabilities[prepared.folds == fold]),
@@ -155,7 +151,7 @@ def _network_fits(unit: Unit, model: CloudClassifier, prepared: Prepared) -> lis
             seconds=seconds,
             epochs=len(fitted.history),
         )
-        for (fold, seed), (fitted, probabilities) in zip(unit.fits, trained, strict=True)
+        for (fold, seed), fitted, probabilities in zip(unit.fits, trained, predicted, strict=True)
     ]
 
 

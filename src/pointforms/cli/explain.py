@@ -45,8 +45,7 @@ def explain(
     makes any difference as large; decision: part of the logit that goes through it; agreement:
     part of the refits that have it among their first tenth.
     """
-    from pointforms.estimators.predictors import PointFormClassifier
-    from pointforms.estimators.saving import load
+    from pointforms.estimators import PointFormClassifier, load
 
     with explained("explain"):
         if table is not None:

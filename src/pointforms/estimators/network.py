@@ -1,4 +1,4 @@
-"""What every estimator that trains a network on clouds shares, whatever the network is."""
+"""The scikit-learn shell around a network on clouds, and the one recipe that trains it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
-from pointforms.estimators.trainer import Fit, Schedule, Store, apply, train
+from pointforms.estimators.targets import ClassTargets, Targets, check_groups
+from pointforms.estimators.trainer import (
+    Fit,
+    Fitted,
+    Schedule,
+    Store,
+    class_probabilities,
+    train,
+)
 from pointforms.estimators.validation import validation_part
 from pointforms.geometry.settings import check_int
 
@@ -23,16 +30,16 @@ from pointforms.geometry.settings import check_int
 _generator = threading.Lock()
 
 
-class CloudLearner(BaseEstimator, ABC):  # type: ignore[misc]
-    """Options of training, and how they become a fit.
+class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base class of every estimator that trains a network on clouds.
 
-    A subclass says what its clouds are prepared to (`prepare`), how batches of them are gathered
-    (`make_store`), which network reads those (`_new_model`), and how it takes the statistics of
-    its training clouds (`_standardize`).
+    A subclass defines what is computed from the clouds once (`prepare`), how batches of that are
+    gathered (`make_store`), which network reads them (`_new_model`), and how that network takes
+    the statistics of its training clouds (`_standardize`). Its constructor stores the options
+    below.
     """
 
     _fewest_epochs = 1
-    # set by the constructors of subclasses
     epochs: int
     batch_size: int
     learning_rate: float
@@ -44,6 +51,7 @@ class CloudLearner(BaseEstimator, ABC):  # type: ignore[misc]
     device: str
     dtype: str
     progress: bool
+    class_weight: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -55,38 +63,130 @@ class CloudLearner(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def prepare(self, clouds: Any) -> Sequence[Any]:
-        """What is computed of every cloud once, and can be shared by many fits."""
+        """Compute from each cloud what does not depend on labels, for many fits to share."""
 
     @abstractmethod
     def make_store(self, prepared: Sequence[Any]) -> Store:
-        """Prepared clouds as tensors, from which batches are gathered."""
+        """Turn prepared clouds into tensors, from which batches are gathered."""
 
     @abstractmethod
     def _new_model(self, outputs: int) -> nn.Module:
-        """The network, untrained."""
+        """Make the untrained network."""
 
     @abstractmethod
     def _standardize(self, model: nn.Module, store: Any, fit: Fit) -> None:
         """Give the network the statistics of the training clouds."""
 
-    @abstractmethod
-    def _width(self, prepared: Sequence[Any]) -> int:
-        """Features of the clouds."""
-
     # --- training ---------------------------------------------------------------------------
 
     def check_options(self) -> None:
-        """Refuse what no fit can work with."""
+        """Raise an error if an option has a value that no fit can work with."""
         for name in ("batch_size", "patience"):
             check_int(name, getattr(self, name), at_least=1)
         check_int("epochs", self.epochs, at_least=self._fewest_epochs)
         if self.dtype not in ("float32", "float64"):
             raise ValueError(f"dtype={self.dtype!r}: expected one of ('float32', 'float64')")
         if not 0 <= self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction={self.validation_fraction!r}: expected [0, 1)")
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction!r}: expected a number in [0, 1)"
+            )
 
-    def make_model(self, store: Any, outputs: int, fit: Fit) -> nn.Module:
-        """The untrained model of a fit, standardised by its training clouds."""
+    def train_networks(
+        self,
+        store: Store,
+        targets: Targets,
+        parts: Sequence[tuple[np.ndarray, int]],
+        groups: Any = None,
+        together: bool | None = None,
+        progress: bool = False,
+    ) -> list[Fitted]:
+        """Train one network per part: the recipe of `fit`, `cross_fit`, sweeps and refits.
+
+        Each network starts from its own seed, is standardised by its own training clouds, and
+        keeps the parameters of its best epoch on a validation part split off them. Apart from
+        rounding, the result for a part does not depend on the other parts.
+
+        Parameters
+        ----------
+        store : Store
+            All clouds, made by `make_store`.
+        targets : Targets
+            What to predict for each of them.
+        parts : sequence of (ndarray of int, int)
+            The training clouds, as indices, and the seed of each network.
+        groups : array-like, shape (N,), or None, default None
+            Clouds of one group stay on one side of the validation split.
+        together : bool or None, default None
+            Whether networks train together in stacks; None decides by their size.
+        progress : bool, default False
+            Show a progress bar.
+
+        Returns
+        -------
+        list of Fitted
+            One per part, in order.
+        """
+        self.check_options()
+        self.n_features_in_: int = store.features
+        y = targets.tensor(getattr(torch, self.dtype)).to(self.device)
+        like = torch.empty(0, dtype=getattr(torch, self.dtype), device=self.device)
+        # networks that train together share a loss; with weights it depends on their clouds
+        stacks: dict[bytes, list[int]] = {}
+        for i, (clouds, _) in enumerate(parts):
+            stacks.setdefault(clouds.tobytes() if targets.weighted else b"", []).append(i)
+        trained: dict[int, Fitted] = {}
+        for members in stacks.values():
+            fitted = train(
+                lambda fit: self._make_model(store, targets.outputs, fit),
+                store,
+                y,
+                targets.loss(parts[members[0]][0], like),
+                [self.make_fit(parts[i][0], targets, groups, parts[i][1]) for i in members],
+                self.schedule(),
+                together=together,
+                progress=progress,
+            )
+            trained |= dict(zip(members, fitted, strict=True))
+        return [trained[i] for i in range(len(parts))]
+
+    def make_fit(self, clouds: np.ndarray, targets: Targets, groups: Any, seed: int) -> Fit:
+        """Split a validation part off the training clouds, groups kept together."""
+        inner, validation = validation_part(
+            targets.values[clouds],
+            None if groups is None else np.asarray(groups)[clouds],
+            self.validation_fraction,
+            seed,
+            targets.stratify,
+        )
+        return Fit(
+            clouds[inner],
+            clouds[validation],
+            seed,
+            float(self.learning_rate),
+            float(self.weight_decay),
+        )
+
+    def schedule(self) -> Schedule:
+        """Return the options that all fits of this estimator share."""
+        return Schedule(
+            int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
+        )
+
+    def keep(self, fitted: Fitted) -> None:
+        """Make a trained network the fitted state of this estimator."""
+        self.model_: Any = fitted.model
+        self.history_ = fitted.history
+        self.best_epoch_ = fitted.best_epoch
+
+    def _fit(self, clouds: Any, targets: Targets, groups: Any) -> None:
+        """Train on all clouds, with a seed drawn from `random_state`."""
+        store = self.make_store(self.prepare(clouds))
+        part = (np.arange(len(targets.values)), self._seed())
+        [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
+        self.keep(fitted)
+
+    def _make_model(self, store: Any, outputs: int, fit: Fit) -> nn.Module:
+        """Make the untrained network of a fit, standardised by its training clouds."""
         with _generator:
             state = torch.get_rng_state()
             torch.manual_seed(fit.seed)
@@ -95,43 +195,17 @@ class CloudLearner(BaseEstimator, ABC):  # type: ignore[misc]
         self._standardize(model, store, fit)
         return model
 
-    def schedule(self) -> Schedule:
-        return Schedule(
-            int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
-        )
-
-    def make_fit(self, train_part: np.ndarray, y: np.ndarray, groups: Any, seed: int) -> Fit:
-        """Split a validation part off the training clouds, groups kept together."""
-        stratify = isinstance(self, ClassifierMixin)
-        inner, validation = validation_part(
-            y[train_part],
-            None if groups is None else np.asarray(groups)[train_part],
-            self.validation_fraction,
-            seed,
-            stratify,
-        )
-        return Fit(
-            train_part[inner],
-            train_part[validation],
-            seed,
-            float(self.learning_rate),
-            float(self.weight_decay),
-        )
-
-    def seed(self) -> int:
+    def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _fitting(self, clouds: Any) -> Sequence[Any]:
-        """Clouds prepared for `fit`, which learns their width."""
-        prepared = self.prepare(clouds)
-        self.n_features_in_ = self._width(prepared)
-        return prepared
+    # --- the fitted estimator ---------------------------------------------------------------
 
-    def _checked(self, clouds: Any) -> Sequence[Any]:
-        """Clouds prepared for a fitted model."""
+    def prepare_for_prediction(self, clouds: Any) -> Sequence[Any]:
+        """Prepare clouds as :meth:`prepare`, and check that they are as wide as those of `fit`."""
         check_is_fitted(self, "model_")
         prepared = self.prepare(clouds)
-        width = self._width(prepared)
+        first = prepared[0]
+        width = int((first if isinstance(first, torch.Tensor) else first.points).shape[1])
         if width != self.n_features_in_:
             raise ValueError(
                 f"the clouds have {width} features, but {type(self).__name__} was fitted with "
@@ -139,134 +213,72 @@ class CloudLearner(BaseEstimator, ABC):  # type: ignore[misc]
             )
         return prepared
 
-    def _fit_network(
-        self,
-        prepared: Sequence[Any],
-        y: np.ndarray,
-        targets: Tensor,
-        outputs: int,
-        loss: Any,
-        groups: Any,
-    ) -> Self:
-        store = self.make_store(prepared)
-        fit = self.make_fit(np.arange(len(prepared)), y, groups, self.seed())
-        fitted = train(
-            lambda f: self.make_model(store, outputs, f),
-            store,
-            targets.to(self.device),
-            loss,
-            [fit],
-            self.schedule(),
-            progress=self.progress,
-        )[0]
-        self.outputs_ = outputs
-        self.model_: Any = fitted.model
-        self.history_ = fitted.history
-        self.best_epoch_ = fitted.best_epoch
-        return self
-
-    # --- what was learned -------------------------------------------------------------------
-
-    def _outputs(self, clouds: Any) -> Tensor:
-        store = self.make_store(self._checked(clouds))
-        return apply(self.model_, self.model_, store)
+    def _prediction_store(self, clouds: Any) -> Store:
+        return self.make_store(self.prepare_for_prediction(clouds))
 
     def count_parameters(self) -> int:
-        """Trainable parameters of the fitted model."""
+        """Return the number of trainable parameters of the fitted network."""
         check_is_fitted(self, "model_")
         return sum(p.numel() for p in self.model_.parameters() if p.requires_grad)
 
 
-class CloudClassifier(ClassifierMixin, CloudLearner):  # type: ignore[misc]
-    """Labels, their weights, and probabilities."""
-
-    class_weight: Any
+class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
+    """Base class of every classifier that trains a network on clouds."""
 
     def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
-        """Learn to tell the classes apart.
+        """Learn to predict the class of a cloud.
 
         Parameters
         ----------
-        clouds : list of (n_i, D), or what `prepare` made of them
-        y : (N,)
-            Labels of any kind.
-        groups : (N,) or None
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The training clouds, or what `prepare` returned for them.
+        y : array-like, shape (N,)
+            A label of any kind per cloud.
+        groups : array-like, shape (N,), or None, default None
             Clouds of one group stay on one side of the validation split.
+
+        Returns
+        -------
+        Self
+            The fitted classifier.
         """
         self.check_options()
         clouds = list(clouds)
-        self.classes_, codes = encoded_labels(y, len(clouds))
+        targets = ClassTargets.of(y, len(clouds), self.class_weight)
         check_groups(groups, len(clouds))
-        prepared = self._fitting(clouds)
-        loss = self.loss(codes)
-        return self._fit_network(
-            prepared, codes, torch.from_numpy(codes), len(self.classes_), loss, groups
-        )
-
-    def loss(self, codes: np.ndarray) -> Any:
-        """Cross-entropy of each cloud, weighted by class."""
-        weight = torch.from_numpy(self._class_weights(codes)).to(
-            self.device, getattr(torch, self.dtype)
-        )
-        return lambda out, y: functional.cross_entropy(out, y, reduction="none") * weight[y]
-
-    def _class_weights(self, codes: np.ndarray) -> np.ndarray:
-        counts = np.bincount(codes, minlength=len(self.classes_))
-        if self.class_weight is None:
-            return np.ones(len(counts))
-        if self.class_weight == "balanced":
-            return len(codes) / (len(counts) * np.maximum(counts, 1))
-        if isinstance(self.class_weight, dict):
-            absent = set(self.class_weight) - set(self.classes_.tolist())
-            if absent:
-                raise ValueError(f"class_weight names {min(absent, key=str)!r}, which is no class")
-            return np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
-        raise ValueError(
-            f"class_weight={self.class_weight!r}: expected None, 'balanced' or a dictionary"
-        )
+        self._fit(clouds, targets, groups)
+        self.classes_ = targets.classes
+        return self
 
     def predict_proba(self, clouds: Any) -> np.ndarray:
-        """Probabilities of the classes: (N, C)."""
-        probabilities: np.ndarray = self._outputs(clouds).double().softmax(-1).cpu().numpy()
-        return probabilities
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The clouds, or what `prepare` returned for them.
+
+        Returns
+        -------
+        ndarray, shape (N, C)
+            One column per class, in the order of `classes_`.
+        """
+        store = self._prediction_store(clouds)
+        return class_probabilities(self.model_, store)
 
     def predict(self, clouds: Any) -> np.ndarray:
-        """The most probable class of each cloud: (N,)."""
-        found: np.ndarray = self.classes_[self.predict_proba(clouds).argmax(1)]
-        return found
+        """Predict the most probable class.
 
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The clouds, or what `prepare` returned for them.
 
-def encoded_labels(y: Any, clouds: int) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, and the class of each cloud as an index."""
-    classes, codes = np.unique(_checked_labels(y, clouds), return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"y has 1 class, {classes[0]!r}: at least 2 are needed")
-    return classes, codes
-
-
-def _checked_labels(y: Any, clouds: int) -> np.ndarray:
-    """Labels as an array, one for each cloud, none missing."""
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y has shape {labels.shape}: expected ({clouds},)")
-    if len(labels) != clouds:
-        raise ValueError(f"y has {len(labels)} labels for {clouds} clouds")
-    missing = (
-        ~np.isfinite(labels)
-        if labels.dtype.kind == "f"
-        else np.array([v is None or v != v for v in labels.tolist()], dtype=bool)
-    )
-    if missing.any():
-        raise ValueError(
-            f"y has {int(missing.sum())} missing labels, the first at {missing.argmax()}"
-        )
-    if labels.dtype.kind == "f" and (labels != np.round(labels)).any():
-        raise ValueError(
-            "y has fractions: a classifier needs classes; PointFormRegressor takes numbers"
-        )
-    return labels
-
-
-def check_groups(groups: Any, clouds: int) -> None:
-    if groups is not None and len(groups) != clouds:
-        raise ValueError(f"groups has {len(groups)} entries for {clouds} clouds")
+        Returns
+        -------
+        ndarray, shape (N,)
+            One label per cloud.
+        """
+        best = self.predict_proba(clouds).argmax(1)
+        labels: np.ndarray = self.classes_[best]
+        return labels

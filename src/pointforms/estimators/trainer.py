@@ -58,8 +58,12 @@ class Fitted:
 class Store(Protocol):
     """Clouds as tensors on one device, from which batches are gathered."""
 
-    sizes: Tensor  # points of each cloud
+    sizes: Tensor  # number of points of each cloud
     stackable: bool  # whether batches of several fits can be stacked
+
+    @property
+    def features(self) -> int:
+        """Number of features of the clouds, D."""
 
     @property
     def batch(self) -> Callable[..., Any]:
@@ -330,16 +334,42 @@ def _validation_losses(
 
 
 def apply(
-    function: Callable[[Any], Tensor],
     model: nn.Module,
     store: Store,
+    function: Callable[[Any], Tensor] | None = None,
     batch_size: int = 64,
 ) -> Tensor:
-    """What a function of batches gives for every cloud, in batches of like sizes: (N, ...)."""
+    """Evaluate a model, or another function of a batch, on every cloud of a store.
+
+    Clouds of similar size share a batch.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The model, which is set to evaluation mode.
+    store : Store
+        The clouds.
+    function : callable or None, default None
+        What to evaluate; None evaluates the model itself.
+    batch_size : int, default 64
+        Number of clouds per batch.
+
+    Returns
+    -------
+    Tensor, shape (N, ...)
+        One row per cloud, in the order of the store.
+    """
     model.eval()
+    evaluate = model if function is None else function
     order = store.sizes.argsort()
     with torch.no_grad():
-        found = torch.cat([function(store.gather(index)) for index in order.split(batch_size)])
-    result = torch.empty_like(found)
-    result[order] = found
+        by_size = torch.cat([evaluate(store.gather(index)) for index in order.split(batch_size)])
+    result = torch.empty_like(by_size)
+    result[order] = by_size
     return result
+
+
+def class_probabilities(model: nn.Module, store: Store) -> np.ndarray:
+    """Return the class probabilities that a classifying network gives every cloud: (N, C)."""
+    probabilities: np.ndarray = apply(model, store).double().softmax(-1).cpu().numpy()
+    return probabilities

@@ -87,7 +87,7 @@ class Points:
 def clouds_of(model: Any, clouds: Any, measure: Measure | None) -> tuple[list[GramField], Measure]:
     """Gram fields of clouds, and the measure of an estimator (a network has none: uniform)."""
     if isinstance(model, PointFormEstimator):
-        fields = list(model._checked(clouds))
+        fields = list(model.prepare_for_prediction(clouds))
         return fields, model.measure if measure is None else measure
     D = len(network_of(model).mean)
     fields = list(clouds)

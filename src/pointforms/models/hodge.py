@@ -24,10 +24,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from pointforms.estimators.predictors import PointFormTransformer
+from pointforms.estimators.point_forms import gram_fields_of_one_dimension
 from pointforms.exterior import compound
 from pointforms.geometry.field import GramField, Measure
-from pointforms.geometry.settings import check_int
+from pointforms.geometry.settings import GramSettings, check_int
 from pointforms.models.classical import FeatureClassifier, Head
 
 _ORDERS = 2  # polynomials up to quadratic
@@ -110,17 +110,17 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.three_d_array = True
         return tags
 
-    def gram_fields(self, clouds: Any) -> list[GramField]:
-        """Gram fields of the clouds with these options; fields pass as they are."""
+    def prepare(self, clouds: Any) -> list[GramField]:
+        """Compute the Gram fields of clouds; Gram fields are returned as they are."""
         known = self.dimension if self.dimension is not None else getattr(self, "dimension_", None)
-        source = PointFormTransformer(neighbors=self.neighbors, dimension=known, cache=self.cache)
-        return source.gram_fields(clouds)
+        settings = GramSettings(neighbors=self.neighbors, dimension=known)
+        return gram_fields_of_one_dimension(clouds, settings, cache=self.cache)
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Learn the coordinates from the training clouds."""
         self._check_options()
         self.dimension_: int | None = None
-        fields = self.gram_fields(clouds)
+        fields = self.prepare(clouds)
         self.dimension_ = fields[0].dimension
         x = np.concatenate([_numbers(field.points) for field in fields])
         self.n_features_in_: int = x.shape[1]
@@ -138,7 +138,7 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, clouds: Any) -> np.ndarray:
         """Features (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
         check_is_fitted(self, "axes_")
-        fields = self.gram_fields(clouds)
+        fields = self.prepare(clouds)
         D = fields[0].points.shape[1]
         if self.n_features_in_ != D:
             raise ValueError(

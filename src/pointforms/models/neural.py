@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from pointforms.estimators.network import CloudClassifier
+from pointforms.estimators.network import NetworkClassifier
 from pointforms.estimators.trainer import Fit, Store
 from pointforms.geometry.settings import check_int
 from pointforms.models.batches import CloudStore, GraphStore
@@ -47,7 +47,7 @@ def network_class(name: str) -> Any:
     return getattr(import_module(f"pointforms.models.{module}"), cls)
 
 
-class NeuralClassifier(CloudClassifier):
+class NeuralClassifier(NetworkClassifier):
     """A baseline network on clouds.
 
     Parameters
@@ -124,10 +124,6 @@ class NeuralClassifier(CloudClassifier):
         }
         store: Store = stores[self.reads](prepared, getattr(torch, self.dtype), self.device)
         return store
-
-    def _width(self, prepared: Sequence[Any]) -> int:
-        first = prepared[0]
-        return int((first if isinstance(first, torch.Tensor) else first.points).shape[1])
 
     def _new_model(self, outputs: int) -> nn.Module:
         model: nn.Module = network_class(self.network)(self.n_features_in_, outputs)

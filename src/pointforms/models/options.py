@@ -11,7 +11,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pointforms.bench.known_tasks import nearest
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier
 from pointforms.geometry.settings import GramSettings
 from pointforms.models.classical import FeatureClassifier
 from pointforms.models.neural import NETWORKS, NeuralClassifier

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier
 from pointforms.models.classical import logistic_regression, random_forest, rbf_svm
 from pointforms.models.hodge import HodgeClassifier
 from pointforms.models.neural import NeuralClassifier, network_class
@@ -91,7 +91,7 @@ def count_parameters(name: str, features: int, outputs: int) -> int | None:
     if isinstance(model, NeuralClassifier):
         network: Any = network_class(model.network)(features, outputs)
     elif isinstance(model, PointFormClassifier):
-        network = PointFormNetwork(features, outputs, model._degrees(), readout=model.readout)
+        network = PointFormNetwork(features, outputs, model.degrees(), readout=model.readout)
     else:
         return None
     return sum(int(p.numel()) for p in network.parameters())

@@ -68,6 +68,11 @@ class PointStore:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @property
+    def features(self) -> int:
+        """Number of features of the clouds, D."""
+        return self.points.shape[1]
+
     def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
         """Mean and deviation of every coordinate over the points of some clouds: (D,), (D,)."""
         chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)

@@ -89,11 +89,11 @@ def test_permutations_change_nothing(fitted, data, rng):
 
 def test_precomputed_fields_serve_many_fits(fitted, data):
     clouds, y, groups, test, _ = data
-    fields = clone(fitted).gram_fields(clouds)
+    fields = clone(fitted).prepare(clouds)
     shared = pf.PointFormClassifier(**SMALL).fit(fields, y, groups)
     np.testing.assert_allclose(shared.predict_proba(test), fitted.predict_proba(test), atol=1e-5)
     np.testing.assert_allclose(
-        fitted.predict_proba(fitted.gram_fields(test)), fitted.predict_proba(test)
+        fitted.predict_proba(fitted.prepare(test)), fitted.predict_proba(test)
     )
 
 
@@ -103,7 +103,7 @@ def test_one_dimension_for_all_clouds(data):
     blob = np.random.default_rng(0).normal(size=(48, 2))
     clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1})).fit([*clouds[:-1], blob], y)
     assert clf.dimension_ == 1
-    assert {field.dimension for field in clf.gram_fields([blob])} == {1}
+    assert {field.dimension for field in clf.prepare([blob])} == {1}
 
 
 def test_ragged_clouds_of_many_sizes(rng):
@@ -226,7 +226,7 @@ class TestStorage:
         with pytest.raises(ValueError, match="is damaged"):
             pf.load(tmp_path / "model")
         config.write_text(json.dumps(content | {"class": "os.system"}))
-        with pytest.raises(ValueError, match="not an estimator of ours"):
+        with pytest.raises(ValueError, match="holds a 'os.system': expected one of PointFormClassifier"):
             pf.load(tmp_path / "model")
         config.write_text(json.dumps(content))
         weights = tmp_path / "model" / "model.safetensors"
