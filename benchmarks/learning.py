@@ -14,8 +14,8 @@ from benchmarks.speed import best
 from benchmarks.tables import Results
 from pointforms.estimators import cross_fit
 from pointforms.estimators.targets import ClassTargets
-from pointforms.nn.batch import FieldStore
 from pointforms.nn.point_forms import PointForms
+from pointforms.nn.stores import FieldStore
 
 
 def comparison_layer(results: Results) -> None:

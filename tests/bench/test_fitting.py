@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from pointforms import tasks
 from pointforms.bench.fitting import fit_unit, preparation, prepare
 from pointforms.bench.records import Row, Unit
-from pointforms.estimators import network
+from pointforms.estimators import network_estimator
 from pointforms.estimators.trainer import Fit
 
 TASK = "circles-vs-lines"
@@ -117,7 +117,7 @@ def test_every_model_sees_the_same_folds_and_validation_parts(monkeypatch):
         seen[model] = fits
         raise StopIteration
 
-    monkeypatch.setattr(network, "train", look)
+    monkeypatch.setattr(network_estimator, "train", look)
     chosen = ((0, 0), (0, 1), (4, 0))
     models = ("npf-tri-1", "npf-pool-2", "mlp", "gcn", "pointnet++", "tdl")
     for model in models:

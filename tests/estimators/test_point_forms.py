@@ -226,7 +226,7 @@ class TestStorage:
         with pytest.raises(ValueError, match="is damaged"):
             pf.load(tmp_path / "model")
         config.write_text(json.dumps(content | {"class": "os.system"}))
-        with pytest.raises(ValueError, match="holds a 'os.system': expected one of PointFormClassifier"):
+        with pytest.raises(ValueError, match=r"holds a 'os\.system': expected one of Point"):
             pf.load(tmp_path / "model")
         config.write_text(json.dumps(content))
         weights = tmp_path / "model" / "model.safetensors"

@@ -8,8 +8,8 @@ from torch.nn import functional
 import pointforms as pf
 from pointforms.estimators.trainer import Fit, Schedule, train
 from pointforms.estimators.validation import validation_part
-from pointforms.nn.batch import FieldStore
 from pointforms.nn.network import PointFormNetwork
+from pointforms.nn.stores import FieldStore
 
 
 def setting(readout: str = "tri"):

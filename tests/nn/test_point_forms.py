@@ -10,10 +10,10 @@ import torch
 from tests.helpers.numbers import random_rotation
 
 import pointforms as pf
-from pointforms.nn.batch import FieldStore, FormBatch, pad
 from pointforms.nn.network import FeatureNorm, PointFormNetwork
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.readouts import READOUTS, readout_width
+from pointforms.nn.stores import FieldStore, FormBatch, pad
 
 D = 4
 

@@ -18,7 +18,7 @@ from pointforms.bench.known_tasks import depends_on_fold
 from pointforms.bench.records import Record, Row, Unit
 from pointforms.cli.tasks import find
 from pointforms.estimators import PointFormClassifier, scores
-from pointforms.estimators.network import NetworkClassifier
+from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.targets import ClassTargets
 from pointforms.estimators.trainer import class_probabilities
 from pointforms.models.options import option_names

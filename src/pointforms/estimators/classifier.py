@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pointforms.estimators.network import NetworkClassifier
-from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.estimators.network_estimator import NetworkClassifier
+from pointforms.estimators.point_form_estimator import PointFormEstimator
 
 if TYPE_CHECKING:
     from pointforms.explain.salience import Salience

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from torch import nn
 
 from pointforms.estimators.metrics import auroc
-from pointforms.estimators.network import NetworkClassifier
+from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.targets import ClassTargets, check_groups
 from pointforms.estimators.trainer import Fitted, Store, class_probabilities
 from pointforms.support.progress import track

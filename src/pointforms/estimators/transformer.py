@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 
-from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.targets import ClassTargets, NumberTargets, Targets, check_groups
 from pointforms.estimators.trainer import Fit, Fitted, apply
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.explain.coefficients import evaluate, network_of
 from pointforms.exterior import COMPOUND_MAX, pull
 from pointforms.geometry.field import GramField, Measure

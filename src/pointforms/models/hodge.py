@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from pointforms.estimators.point_forms import gram_fields_of_one_dimension
+from pointforms.estimators.point_form_estimator import gram_fields_of_one_dimension
 from pointforms.exterior import compound
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import GramSettings, check_int

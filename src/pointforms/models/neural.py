@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from pointforms.estimators.network import NetworkClassifier
+from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.trainer import Fit, Store
 from pointforms.geometry.settings import check_int
 from pointforms.models.batches import CloudStore, GraphStore

@@ -13,7 +13,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from pointforms.estimators import saving
-from pointforms.estimators.network import NetworkEstimator
+from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.targets import Targets
 from pointforms.estimators.trainer import Fit, apply
 from pointforms.geometry.field import GramField, Measure
@@ -26,10 +26,10 @@ from pointforms.geometry.settings import (
     Spectrum,
     check_int,
 )
-from pointforms.nn.batch import FieldStore
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import CoefficientKind
 from pointforms.nn.readouts import READOUTS, ReadoutName
+from pointforms.nn.stores import FieldStore
 
 # Number of clouds on which the unit of the comparison matrices is measured.
 _CALIBRATION_CLOUDS = 64
