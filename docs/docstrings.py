@@ -1,5 +1,7 @@
 """An extension of the reference's builder that reads docstrings as ours are written.
 
+- The lines "[options of GramSettings]" and "[options of PointFormEstimator]" become the entries of
+  those options.
 - Sphinx roles, :func:`x`, become plain code, and points[i][p] is not a link.
 - Of parameters that share an entry, "alpha, beta : float", each has its own default.
 - In "hidden : widths of the layers", without more lines, what follows the colon is the text.
@@ -13,6 +15,9 @@ from typing import Any
 
 import griffe
 
+from pointforms.estimators.point_form_estimator import insert_estimator_options
+from pointforms.geometry.settings import insert_options
+
 _ROLE = re.compile(r":(?:func|class|meth|mod|attr):(?=`)")
 _INDEXED_TWICE = re.compile(r"(?<=\w)(\[\w+\])\[(?=\w+\])")
 
@@ -23,7 +28,7 @@ class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         for one in _documented(pkg):
             assert one.docstring is not None
-            text = _ROLE.sub("", one.docstring.value)
+            text = _ROLE.sub("", insert_options(insert_estimator_options(one.docstring.value)))
             one.docstring.value = _INDEXED_TWICE.sub(r"\1\[", text)
             for section in one.docstring.parsed:
                 if section.kind is griffe.DocstringSectionKind.parameters:

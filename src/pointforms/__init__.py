@@ -1,35 +1,12 @@
-"""Neural point-forms: learned geometric features of point clouds."""
+"""Neural point-forms: learned geometric features of point clouds.
 
-from pointforms import tasks
-from pointforms._version import __version__
-from pointforms.estimators import (
-    PointFormClassifier,
-    PointFormRegressor,
-    PointFormTransformer,
-    load,
-)
-from pointforms.geometry import (
-    PAPER_SETTINGS,
-    carre_du_champ,
-    gram_field,
-    gram_fields,
-    laplacian,
-)
-from pointforms.pairing import comparison_matrix, inner, inner_global
+The public names are listed in `__init__.pyi` and loaded when they are first used, so that
+`import pointforms` costs next to nothing.
+"""
 
-__all__ = [
-    "PAPER_SETTINGS",
-    "PointFormClassifier",
-    "PointFormRegressor",
-    "PointFormTransformer",
-    "__version__",
-    "carre_du_champ",
-    "comparison_matrix",
-    "gram_field",
-    "gram_fields",
-    "inner",
-    "inner_global",
-    "laplacian",
-    "load",
-    "tasks",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+# Tasks of higher rooms join the catalogue of tasks; nothing heavy is imported.
+import pointforms.paper.organoids.catalogue  # noqa: E402, F401

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pointforms import models, tasks
-from pointforms.bench.known_tasks import known_tasks
 from pointforms.bench.manifest import Manifest, read_manifest, shipped
 from pointforms.bench.records import Row
 from pointforms.bench.sweep import Sweep
 from pointforms.bench.toml_lines import line_of, toml_lines
 from pointforms.models.options import option_names, stackable
-from pointforms.paper.organoids.prepare import SIZES
+from pointforms.paper.organoids.prepare import TASKS
 
 
 @pytest.fixture
@@ -230,7 +229,8 @@ def test_quick_is_every_model_that_is_quick():
 
 def test_shipped():
     assert {"synthetic", "synthetic-quick", "synthetic-primary", "pdo-screen"} <= set(shipped())
-    assert set(known_tasks()) == set(tasks.names()) | set(SIZES)
+    prepared = {f"pdo-{name}" for name in TASKS}
+    assert set(tasks.names(prepared=True)) == set(tasks.names()) | prepared
 
 
 # --- refusals -------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ REFUSED = {
     "number for text": (START.replace('["npf-tri-1"]', '["mlp",\n 3]'), 4, "3 in models", "text"),
     "model": (START.replace("npf-tri-1", "npf-try-1"), 3, "'npf-try-1'", "'npf-tri-1'"),
     "model's case": (START.replace("npf-tri-1", "GCN"), 3, "'GCN'", "'gcn'"),
-    "model like nothing": (START.replace("npf-tri-1", "zzz"), 3, "'zzz'", "there are npf-tri-1"),
+    "model like nothing": (START.replace("npf-tri-1", "zzz"), 3, "'zzz'", "expected one of 'npf-tri-1'"),
     # counts
     "fold": (START + "folds = [0,\n1, 5]\n", 5, "= 5", "0 to 4"),
     "folds": (START + "folds = 6\n", 4, "folds = 6", "1 to 5"),
@@ -296,7 +296,7 @@ REFUSED = {
     "seed twice": (START + "seeds = [1, 1]\n", 4, "1 twice", ""),
     "negative seed": (START + "seeds = [-1]\n", 4, "= -1", "0 to"),
     "clouds": (START + "clouds = 0\n", 4, "clouds = 0", "at least 1"),
-    "few clouds": (START + "clouds = 19\n", 4, "clouds = 19", "at least 20"),
+    "few clouds": (START + "clouds = 19\n", 4, "clouds=19", "at least 20"),
     "points": (START + "points = 2.5\n", 4, "points = 2.5", "whole number"),
     "fixed size": (
         START.replace('["colo', '["japanese-vowels", "colo') + "clouds = 40\n",
@@ -366,7 +366,7 @@ REFUSED = {
     "part of the name": (
         START + '[sweep.options]\nreadout = "flat"\n', 5, "readout is part", "another model",
     ),
-    "a network's name": (MLP + '[sweep.options]\nnetwork = "gcn"\n', 5, "'network'", ""),
+    "a network's name": (MLP + '[sweep.options]\nnetwork = "gcn"\n', 5, "network", "the name mlp"),
     **{
         f"not for a manifest: {name}": (
             f"{START}[sweep.options]\nforms = 4\n{name} = 1\n", 6, name, "not for a manifest",
@@ -519,11 +519,11 @@ def test_another_file_of_the_same_name_is_another_row(tmp_path):
 
 def test_a_changed_default_makes_another_row(monkeypatch):
     from dataclasses import replace
-    from functools import partial
 
     before = Row("colocated", "mlp")
     known = Row.from_key(before.key)
-    changed = replace(models.MODELS["mlp"], make=partial(models.MODELS["mlp"].make, epochs=7))
+    mlp = models.MODELS["mlp"]
+    changed = replace(mlp, options={**mlp.options, "epochs": 7})
     monkeypatch.setitem(models.MODELS, "mlp", changed)
     assert Row("colocated", "mlp") != before
     assert known == before  # a stored row stays what it was

@@ -146,7 +146,7 @@ def test_a_task_is_written_shown_and_drawn_from_its_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", "squares"], "no task 'squares': there are circles-vs-lines"),
+        (["show", "squares"], "no task 'squares': expected one of 'circles-vs-lines'"),
         (["show", "absent.parquet"], "no file 'absent.parquet'"),
         (["show", "absent.parquet", "--clouds", "9"], "not for files"),
         (["write", "colocated", "out.txt"], "'out.txt': expected"),

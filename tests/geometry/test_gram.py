@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 import torch
 
 import pointforms as pf
-from pointforms.geometry import GramSettings
 from pointforms.manifolds import circle, relative_error, sphere
 
 
@@ -135,22 +132,6 @@ def test_numpy_numbers_are_numbers(rng):
     X = rng.normal(size=(50, 3))
     a = pf.gram_field(X, neighbors=np.int64(16), bandwidth=np.float64(0.5), dimension=np.int32(2))
     assert_same(a, pf.gram_field(X, neighbors=16, bandwidth=0.5, dimension=2))
-
-
-def test_the_functions_share_their_options():
-    """One list of options: the record's fields, in order, with the record's defaults."""
-    record = {name: p.default for name, p in inspect.signature(GramSettings).parameters.items()}
-    for function, ahead in (
-        (pf.gram_field, 1),
-        (pf.gram_fields, 1),
-        (pf.laplacian, 1),
-        (pf.carre_du_champ, 3),
-    ):
-        parameters = list(inspect.signature(function).parameters.values())[ahead:]
-        shared = {p.name: p.default for p in parameters if p.name in record}
-        assert [name for name in record if name in shared] == list(shared)
-        expected = record | ({"calibrate": False} if function is pf.laplacian else {})
-        assert shared == {name: expected[name] for name in shared}
 
 
 def test_automatic_neighbors_see_noise_and_curvature(rng):

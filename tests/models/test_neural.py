@@ -224,7 +224,7 @@ def test_wrong_options(rng):
         NeuralClassifier("resnet").fit(clouds, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="neighbors=0"):
         NeuralClassifier("gcn", neighbors=0).fit(clouds, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="no model 'resnet': there are npf-tri-1"):
+    with pytest.raises(ValueError, match="no model 'resnet': expected one of 'npf-tri-1'"):
         models.make("resnet")
     with pytest.raises(ValueError, match="points_per_epoch"):
         NeuralClassifier("gcn", points_per_epoch=5).fit(clouds, [0, 1, 0, 1])

@@ -170,7 +170,7 @@ def test_japanese_vowels_keep_their_own_split():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": "squares"}, "no task 'squares': there are circles-vs-lines"),
+        ({"name": "squares"}, "no task 'squares': expected one of 'circles-vs-lines'"),
         ({"name": "colocated", "clouds": 4}, "clouds=4: expected at least 20"),
         ({"name": "colocated", "points": 1}, "points=1: expected at least 2"),
         ({"name": "japanese-vowels", "clouds": 50}, "clouds=50: .* fixed size"),

@@ -14,15 +14,14 @@ import numpy as np
 
 from pointforms import models
 from pointforms._version import __version__
-from pointforms.bench.known_tasks import depends_on_fold
 from pointforms.bench.records import Record, Row, Unit
-from pointforms.cli.tasks import find
 from pointforms.estimators import PointFormClassifier, scores
 from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.targets import ClassTargets
 from pointforms.estimators.trainer import class_probabilities
 from pointforms.models.options import option_names
 from pointforms.support.peak_memory import peak, reset_peak
+from pointforms.tasks.catalogue import depends_on_fold, find
 
 # Options that change the training of a network, not what it reads.
 _TRAINING = {

@@ -9,7 +9,6 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
-from pointforms.bench.known_tasks import SIMULATED
 from pointforms.bench.records import Record, Row, Size
 from pointforms.bench.statistics import (
     Over,
@@ -21,6 +20,7 @@ from pointforms.bench.statistics import (
     selected,
 )
 from pointforms.models import MODELS
+from pointforms.tasks import catalogue
 
 OURS = "NPF (selected)"
 LEVEL = 0.05
@@ -148,7 +148,7 @@ def _options(row: Row, rows: Sequence[Row]) -> str:
 
 def is_simulated(size: Size) -> bool:
     """Whether the cells of an organoid task are simulated."""
-    return (size.content or "").startswith(SIMULATED)
+    return catalogue.is_simulated(size.content)
 
 
 def size_title(size: Size) -> str:

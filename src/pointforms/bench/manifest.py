@@ -31,11 +31,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pointforms.bench.known_tasks import depends_on_fold, nearest
 from pointforms.bench.records import Row, Unit
 from pointforms.bench.sweep import Sweep, read_folds, read_seeds, read_sweep
 from pointforms.bench.toml_lines import Fault, line_of, toml_lines
 from pointforms.models.options import shown, stackable
+from pointforms.support.suggestions import suggest
+from pointforms.tasks.catalogue import depends_on_fold
 from pointforms.tasks.task import FOLDS
 
 _KEYS = ("title", "folds", "seeds", "sweep")
@@ -132,7 +133,7 @@ def _find(source: str | os.PathLike[str]) -> tuple[str, str, Path]:
         return label, (_MANIFESTS / f"{label}.toml").read_text("utf-8"), Path()
     path = Path(source)
     if not path.is_file():
-        raise ValueError(f"no manifest {label!r}: {nearest(path.stem, shipped())}")
+        raise ValueError(f"no manifest {label!r}: {suggest(path.stem, shipped())}")
     raw = path.read_bytes()
     try:
         # as tomllib: positions count lines, however they end
@@ -154,7 +155,7 @@ def _read(content: dict[str, Any], folder: Path, name: str) -> Manifest:
         if key not in _KEYS:
             hint = "it belongs to a [[sweep]]"
             if key not in Sweep.__dataclass_fields__:
-                hint = nearest(key, _KEYS)
+                hint = suggest(key, _KEYS)
             raise Fault((key,), f"{key!r} is nothing at the top of a manifest: {hint}")
     title, sweeps = content.get("title", name), content.get("sweep", [])
     if not isinstance(title, str):

@@ -11,10 +11,10 @@ from importlib.resources import files
 from rich.markup import escape
 from rich.table import Table
 
-from pointforms.bench.known_tasks import full_size
 from pointforms.bench.manifest import Manifest
 from pointforms.bench.records import Row
 from pointforms.models.options import default
+from pointforms.tasks.catalogue import full_size
 
 Measured = Mapping[tuple[str, str], float]
 _USUAL_TASK, _OTHER_MODELS = "circles-vs-lines", "other models"

@@ -8,7 +8,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from pointforms.bench.known_tasks import check_size, digest, find_task, nearest
 from pointforms.bench.records import Row
 from pointforms.bench.toml_lines import Fault
 from pointforms.bench.toml_lines import Path as Where
@@ -22,6 +21,8 @@ from pointforms.models.options import (
     option_value,
     shown,
 )
+from pointforms.support.suggestions import suggest
+from pointforms.tasks.catalogue import check_size, content_digest, resolve
 from pointforms.tasks.task import FOLDS
 
 
@@ -52,7 +53,7 @@ class Sweep:
 
     def rows(self) -> Iterator[Row]:
         """Rows, by task, then by model. An option that is given its default is not in them."""
-        contents = {task: digest(task) for task in self.tasks}
+        contents = {task: content_digest(task) for task in self.tasks}
         for task, model in product(self.tasks, self.models):
             for options in self.combinations():
                 differing = {k: v for k, v in options.items() if v != default(model, k)}
@@ -86,7 +87,7 @@ def read_sweep(content: Any, where: Where, folder: Path, usual: Mapping[str, Any
         raise Fault(where, f"sweep = {shown(content)}: expected a table, [[sweep]]")
     reader = _Reader(content, where)
     reader.check_keys()
-    tasks = reader.each("tasks", find_task, folder)
+    tasks = reader.each("tasks", resolve, folder)
     models = reader.each("models", _find_model)
     sizes = {name: reader.count(name) for name in ("clouds", "points")}
     for name, size in sizes.items():
@@ -149,7 +150,7 @@ def _numbers(name: str, written: list[Any], where: Where, most: int) -> tuple[in
 
 def _find_model(written: str) -> str:
     if written not in names():
-        raise ValueError(f"no model {written!r}: {nearest(written, names())}")
+        raise ValueError(f"no model {written!r}: {suggest(written, names())}")
     return written
 
 
@@ -173,7 +174,7 @@ class _Reader:
         for key in self.content:
             if key in known:
                 continue
-            hint = nearest(key, known)
+            hint = suggest(key, known)
             if key in NOT_OPTIONS or any(key in option_names(model) for model in names()):
                 hint = "options of models stand under [sweep.options] or [sweep.grid]"
             raise self.fault((key,), f"a sweep has no {key!r}: {hint}")

@@ -261,9 +261,9 @@ def reproduce(
 
 def _prepare_organoids(table: Path, folder: Path, drop_unmatched: bool) -> None:
     """Prepare all organoid tasks, and have them found there by name."""
+    from pointforms.paper.organoids.catalogue import VARIABLE
     from pointforms.paper.organoids.prepare import Options, prepare
     from pointforms.paper.organoids.table import CellTable
-    from pointforms.paper.organoids.task import VARIABLE
 
     with track(CellTable(table).rows(), "cells", unit="cells") as advance:
         options = Options(drop_unmatched=drop_unmatched)
@@ -276,8 +276,8 @@ def memory(
     format: Annotated[Format, typer.Option(help="Of the table.")] = Format.terminal,
 ) -> None:
     """Print the memory of Gram fields for k = 0..3: dense, as the paper has it, and ours."""
-    from pointforms.cli.tasks import find
     from pointforms.paper.memory_table import memory_rows, memory_sheet
+    from pointforms.tasks import find
 
     with explained("memory"):
         sheet = memory_sheet(memory_rows(find(task)))

@@ -14,9 +14,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from pointforms.cli.console import console, explained
-from pointforms.cli.tasks import CLOUD, CLOUDS, FEATURES, GROUP, LABEL, POINTS, SEED, find
+from pointforms.cli.tasks import CLOUD, CLOUDS, FEATURES, GROUP, LABEL, POINTS, SEED
 from pointforms.explain.salience import Salience
 from pointforms.support.files import check_output, write_text
+from pointforms.tasks import find
 from pointforms.tasks.task import Task
 
 
@@ -58,7 +59,16 @@ def explain(
         if not isinstance(classifier, PointFormClassifier):
             raise TypeError(f"{str(model)!r} holds a {type(classifier).__name__}, no classifier")
         classifier.set_params(progress=True)
-        task = find(data, seed, clouds, points, cloud, label, group, features)
+        task = find(
+            data,
+            seed,
+            clouds,
+            points,
+            cloud=cloud,
+            label=label,
+            group=group,
+            features=None if features is None else [name.strip() for name in features.split(",")],
+        )
         if task.by_fold:
             raise ValueError(
                 f"the coordinates of {task.name} are fitted in every fold, so no one model is for "

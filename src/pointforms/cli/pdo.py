@@ -78,10 +78,10 @@ def prepare(
     seed: Annotated[int, typer.Option(min=0, help="Of kept cells, folds and split.")] = 0,
 ) -> None:
     """Make labelled tasks of a table: clouds are conditions, points are cells."""
+    from pointforms.paper.organoids.catalogue import read_facts
     from pointforms.paper.organoids.prepare import TASKS, Options
     from pointforms.paper.organoids.prepare import prepare as prepare_tasks
     from pointforms.paper.organoids.table import CellTable
-    from pointforms.paper.organoids.task import read_facts
     from pointforms.support.peak_memory import peak
 
     with explained("pdo prepare"):

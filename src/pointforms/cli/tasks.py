@@ -12,10 +12,7 @@ from rich.table import Table
 
 from pointforms import tasks
 from pointforms.cli.console import console, explained, print_pairs
-from pointforms.paper.organoids.task import prepared_folder, read_facts
 from pointforms.support.progress import track
-from pointforms.tasks.files import SUFFIXES
-from pointforms.tasks.task import Task
 
 app = typer.Typer(help="Built-in tasks and your own: list, show, write, draw.")
 
@@ -36,32 +33,6 @@ FEATURES = Annotated[
 ]
 
 
-def find(
-    name: str,
-    seed: int = 0,
-    clouds: int | None = None,
-    points: int | None = None,
-    cloud: str = "cloud",
-    label: str = "label",
-    group: str | None = None,
-    features: str | None = None,
-) -> Task:
-    """A task by name, or from a file: what every command that takes a task accepts."""
-    if name in tasks.names() or name.startswith("pdo-"):
-        if features is not None:
-            raise ValueError(f"--features {features}: {name} has its own, columns are for files")
-        return tasks.load(name, seed, clouds, points)
-    if Path(name).suffix.lower() not in SUFFIXES:
-        raise ValueError(
-            f"no task {name!r}: there are {', '.join(tasks.names())}; "
-            f"files end in {', '.join(SUFFIXES)}"
-        )
-    if clouds is not None or points is not None:
-        raise ValueError("sizes (--clouds, --points) are for tasks that are made, not for files")
-    columns = None if features is None else [column.strip() for column in features.split(",")]
-    return tasks.read(name, cloud, label, group, columns, seed=seed)
-
-
 @app.callback(invoke_without_command=True)
 def listed(context: typer.Context) -> None:
     """List the tasks, if nothing else is asked for."""
@@ -79,31 +50,10 @@ def list_tasks() -> None:
             justify="left" if heading in ("task", "what") else "right",
             no_wrap=heading == "task",
         )
-    for name in tasks.names():
-        try:
-            task = tasks.load(name)
-        except ImportError as error:
-            view.add_row(name, "", "", "", "", escape(str(error)))
-            continue
-        view.add_row(
-            name,
-            str(len(task)),
-            task.size_range(),
-            str(len(task.feature_names)),
-            str(len(task.class_names)),
-            task.description,
-        )
-    for folder in sorted(path.parent for path in prepared_folder().glob("pdo-*/task.json")):
-        told = read_facts(folder)
-        few, many = told["cells"]
-        view.add_row(
-            folder.name,
-            str(told["clouds"]),
-            str(many) if few == many else f"{few}-{many}",
-            str(told["components"] or len(told["markers"])),
-            str(len(told["classes"])),
-            escape(told["description"]),
-        )
+    for name in tasks.names(prepared=True):
+        summary = tasks.entry(name).summary()
+        if summary is not None:
+            view.add_row(*(escape(str(value)) for value in summary.values()))
     console.print(view)
 
 
@@ -119,7 +69,7 @@ def show(
 ) -> None:
     """Describe a task: sizes, classes, groups, folds, split."""
     with explained("tasks show"):
-        task = find(name, seed, clouds, points, cloud, label, group)
+        task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
     classes = Counter(task.class_names[y] for y in task.labels)
     parts = Counter(task.split.tolist())
     shown = ", ".join(task.feature_names[:8]) + (", …" if len(task.feature_names) > 8 else "")
@@ -152,7 +102,7 @@ def write(
 ) -> None:
     """Write a task to disk, one row a point, with columns cloud, label, group, fold, split."""
     with explained("tasks write"):
-        task = find(name, seed, clouds, points, cloud, label, group)
+        task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
         tasks.write(task, out)
     typer.echo(f"{task!r}\nWritten: {out.resolve()}")
 
@@ -176,7 +126,7 @@ def draw(
     made = []
     with explained("tasks draw"), track(len(chosen), "drawing") as advance:
         for name in chosen:
-            task = find(name, seed, cloud=cloud, label=label, group=group)
+            task = tasks.find(name, seed, cloud=cloud, label=label, group=group)
             made.append(out / f"{task.name}.png")
             contact_sheet(task, made[-1], each)
             advance(1)

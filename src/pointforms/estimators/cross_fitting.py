@@ -18,7 +18,7 @@ from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.targets import ClassTargets, check_groups
 from pointforms.estimators.trainer import Fitted, Store, class_probabilities
 from pointforms.support.progress import track
-from pointforms.support.statistics import Interval, interval
+from pointforms.support.statistics import Estimate, interval
 
 # Up to this many workers are threads: steps of stacked fits spend little time in Python, and a new
 # process needs seconds to import torch.
@@ -53,7 +53,7 @@ class CrossFit:
     auroc: np.ndarray
     models: list[nn.Module]
 
-    def summary(self) -> Interval:
+    def summary(self) -> Estimate:
         """Return the mean AUROC and half its 95 % interval over folds × seeds, by Student's t.
 
         With a single value, the half width is None.

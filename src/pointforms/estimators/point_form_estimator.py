@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -25,16 +26,22 @@ from pointforms.geometry.settings import (
     Search,
     Spectrum,
     check_int,
+    documents_options,
 )
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import CoefficientKind
 from pointforms.nn.readouts import READOUTS, ReadoutName
 from pointforms.nn.stores import FieldStore
+from pointforms.support.suggestions import suggests_parameters
+
+# The line of a docstring that stands for the entries of all options.
+_PLACEHOLDER = "[options of PointFormEstimator]"
 
 # Number of clouds on which the unit of the comparison matrices is measured.
 _CALIBRATION_CLOUDS = 64
 
 
+@documents_options
 class PointFormEstimator(NetworkEstimator):
     """Base class of the point-form estimators.
 
@@ -104,8 +111,10 @@ class PointFormEstimator(NetworkEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls.__doc__ = insert_estimator_options(cls.__doc__ or "")
         saving.register(cls)
 
+    @suggests_parameters
     def __init__(
         self,
         *,
@@ -228,8 +237,8 @@ class PointFormEstimator(NetworkEstimator):
             raise ValueError(f"degree={self.degree!r}: expected whole numbers, at least 0")
         for name, choices in (
             ("readout", tuple(READOUTS)),
-            ("coefficients", ("dense", "wedge")),
-            ("measure", ("uniform", "volume", "volume-normalized")),
+            ("coefficients", get_args(CoefficientKind)),
+            ("measure", get_args(Measure)),
         ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {choices}")
@@ -298,6 +307,12 @@ class PointFormEstimator(NetworkEstimator):
         """
         check_is_fitted(self, "model_")
         saving.save(self, folder)
+
+
+def insert_estimator_options(docstring: str) -> str:
+    """Replace the line "[options of PointFormEstimator]" by the documentation of every option."""
+    _, _, options = (PointFormEstimator.__doc__ or "").partition("Parameters\n----------\n")
+    return inspect.cleandoc(docstring).replace(_PLACEHOLDER, options.strip())
 
 
 def gram_fields_of_one_dimension(

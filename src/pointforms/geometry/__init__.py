@@ -1,18 +1,9 @@
-"""From a cloud to its Gram field: neighbours, density, dimension, kernel, factor."""
+"""From a cloud to its Gram field: neighbours, density, dimension, kernel, factor.
 
-from pointforms.geometry.dimension import estimate_dimension
-from pointforms.geometry.field import GramField
-from pointforms.geometry.gram import gram_field, gram_fields
-from pointforms.geometry.operators import carre_du_champ, laplacian
-from pointforms.geometry.settings import PAPER_SETTINGS, GramSettings
+The names are listed in `__init__.pyi` and loaded when they are first used: the settings, which
+need no tensors, are read without torch.
+"""
 
-__all__ = [
-    "PAPER_SETTINGS",
-    "GramField",
-    "GramSettings",
-    "carre_du_champ",
-    "estimate_dimension",
-    "gram_field",
-    "gram_fields",
-    "laplacian",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

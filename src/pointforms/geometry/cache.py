@@ -1,17 +1,15 @@
 """Gram fields on disk, keyed by the content of a cloud and the settings.
 
-One file a cloud, in safetensors format (tensors and text, no code). A file appears under its name
-only when it is whole, so two processes may share a folder: both may compute a field, neither can
-read half of one. A file that does not match its checksum is computed again.
+There is one file per cloud, in safetensors format (tensors and text, no code). Files are written
+atomically, so several processes can share a folder: two may compute the same field, but none reads
+an unfinished file. A field whose file does not match its checksum is computed again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
-import uuid
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,14 +21,17 @@ from torch import Tensor
 
 from pointforms.geometry.field import GramField
 from pointforms.geometry.settings import GramSettings
+from pointforms.support.files import PARTIAL_PREFIX, atomic
 
-# Part of every key: raise it whenever the same settings would give other numbers.
+# Part of every key: raise it whenever the same settings would give different numbers.
 _FORMAT = 1
 _TENSORS = ("factor", "log_density", "scale", "discarded_trace")
 _NUMBERS = ("dimension", "bandwidth", "neighbors")
 _DIGEST_BYTES = 32
-# Unfinished files older than this belong to a process that was killed.
+# Unfinished files that are older than this were left by a process that was killed,
 _ABANDONED_SECONDS = 24 * 3600
+# in this version or in 0.1.0.
+_PARTIAL_PREFIXES = (PARTIAL_PREFIX, ".partial-")
 
 
 class FieldCache:
@@ -44,11 +45,12 @@ class FieldCache:
             raise ValueError(
                 f"cache={str(folder)!r}: a file is in the way of that folder"
             ) from None
-        for partial in folder.glob("*/.partial-*"):
-            _remove_if_abandoned(partial)
+        for prefix in _PARTIAL_PREFIXES:
+            for partial in folder.glob(f"*/{prefix}*"):
+                _remove_if_abandoned(partial)
 
     def load(self, cloud: Tensor, settings: GramSettings) -> GramField | None:
-        """The stored field, or None where there is none that can be trusted."""
+        """Return the stored field, or None if there is no intact file for it."""
         try:
             content = self._path(cloud, settings).read_bytes()
         except OSError:
@@ -62,11 +64,11 @@ class FieldCache:
             parts: dict[str, Any] = {name: tensors[name].to(cloud.device) for name in _TENSORS}
             parts |= {name: numbers[name] for name in _NUMBERS}
             return GramField(points=cloud, settings=settings, **parts)
-        except (SafetensorError, KeyError, ValueError):  # whole, but not ours
+        except (SafetensorError, KeyError, ValueError):  # intact, but not a field
             return None
 
     def save(self, cloud: Tensor, settings: GramSettings, field: GramField) -> None:
-        """Store a field under its key, whole or not at all."""
+        """Store a field under its key."""
         numbers = json.dumps({name: getattr(field, name) for name in _NUMBERS}).encode()
         body = save(
             {
@@ -74,16 +76,8 @@ class FieldCache:
                 "numbers": torch.tensor(list(numbers), dtype=torch.uint8),
             }
         )
-        path = self._path(cloud, settings)
-        path.parent.mkdir(exist_ok=True)
-        partial = path.parent / f".partial-{uuid.uuid4().hex}"
-        try:
-            with partial.open("wb") as file:
-                file.write(body)
-                file.write(_digest(body))
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with atomic(self._path(cloud, settings)) as partial:
+            partial.write_bytes(body + _digest(body))
 
     def _path(self, cloud: Tensor, settings: GramSettings) -> Path:
         described = {"format": _FORMAT, "dtype": str(cloud.dtype), "shape": list(cloud.shape)}
@@ -102,5 +96,5 @@ def _remove_if_abandoned(partial: Path) -> None:
     try:
         if time.time() - partial.stat().st_mtime > _ABANDONED_SECONDS:
             partial.unlink()
-    except OSError:  # finished or removed by its owner meanwhile
+    except OSError:  # meanwhile finished or removed by the process that wrote it
         pass

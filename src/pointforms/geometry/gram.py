@@ -1,4 +1,4 @@
-"""The public functions that make Gram fields, of one cloud or of many."""
+"""Estimate Gram fields, of one cloud or of many: `gram_field` and `gram_fields`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,20 @@ from pointforms.geometry.factor import gram_factors
 from pointforms.geometry.field import GramField
 from pointforms.geometry.neighbor_count import choose_neighbors
 from pointforms.geometry.neighbors import BLOCK
-from pointforms.geometry.settings import BandwidthPolicy, Center, GramSettings, Search, Spectrum
+from pointforms.geometry.settings import (
+    BandwidthPolicy,
+    Center,
+    GramSettings,
+    Search,
+    Spectrum,
+    documents_options,
+)
 from pointforms.support.progress import track
+from pointforms.support.suggestions import suggests_parameters
 
 
+@suggests_parameters
+@documents_options
 def gram_field(
     points: CloudLike,
     neighbors: int | Literal["auto"] = 32,
@@ -48,9 +58,10 @@ def gram_field(
 
         G(p_i) = 1 / (2 ε ρ_i² τ_i)  Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ ,
 
-    with the variable-bandwidth diffusion kernel K̂ of Berry and Harlim on the neighbour lists, c_i
-    the kernel mean, and τ_i the share of the second moment that the cut at the last neighbour
-    keeps. On a sample of a manifold G tends to the projector on the tangent space.
+    with the variable-bandwidth diffusion kernel K̂ of Berry and Harlim on the neighbour lists, the
+    bandwidth function ρ, the kernel mean c_i, and τ_i, the share of the second moment that the cut
+    at the last neighbour keeps. On a sample of a manifold G tends to the projector on the tangent
+    space.
 
     The field is symmetric and positive semidefinite, and satisfies
 
@@ -62,37 +73,9 @@ def gram_field(
 
     Parameters
     ----------
-    points : (n, D)
-        Array-like or tensor, on any device; float32 stays float32, all else becomes float64.
-    neighbors : int or "auto"
-        Points in each neighbourhood, the point itself included; all of a smaller cloud.
-        "auto" chooses 16 to 256 by the noise and curvature of the data.
-    dimension : int or None
-        Intrinsic dimension d. None estimates it by local PCA.
-    bandwidth : float or "auto"
-        ε, a pure number in local units, where 1 is right. "auto" is Berry and Harlim's rule.
-    bandwidth_policy : "variable" or "fixed"
-        ρ = q₀^β, wider where points are sparse, or ρ constant.
-    bandwidth_units : "local", "absolute" or float
-        geomean(ρ) follows the sample spacing; or ρ is left in absolute units, as in the paper;
-        or geomean(ρ) is the given length.
-    alpha, beta : float
-        Exponents of the density normalisation and of the bandwidth function. α = 0 skips it.
-    density_neighbors : int or None
-        k₀, points (with the point itself) that set the local scale. None is a quarter of the
-        neighbours, at least 8.
-    center : "mean" or "point"
-        c_i: the kernel mean, far better under noise, or p_i, the carré du champ of the paper.
-    calibrate : bool or "point"
-        One factor a cloud that makes the mean trace d, none, or one factor a point.
-    truncation : bool
-        Divide by τ. Nothing is cut, and nothing corrected, when all points are neighbours.
-    spectrum : "raw" or "projector"
-        Keep G, or replace it by the projector on its top-d eigenspace.
-    rank : int or None
-        Keep the leading directions only; `discarded_trace` says what was lost.
-    search : "auto", "tree", "brute" or "approximate"
-        How neighbours are found. "auto" goes by size and dimension.
+    points : array-like or tensor, shape (n, D)
+        The cloud, on any device. float32 stays float32, everything else becomes float64.
+    [options of GramSettings]
 
     Returns
     -------
@@ -120,6 +103,8 @@ def gram_field(
     return field if resolved is settings else replace(field, settings=settings)
 
 
+@suggests_parameters
+@documents_options
 def gram_fields(
     clouds: Iterable[CloudLike] | Clouds,
     neighbors: int | Literal["auto"] = 32,
@@ -140,21 +125,35 @@ def gram_fields(
     progress: bool = False,
     cache: str | os.PathLike[str] | None = None,
 ) -> list[GramField]:
-    """Gram fields of many clouds: as :func:`gram_field` of each, batched by size.
+    """Estimate the Gram fields of many clouds, as :func:`gram_field` does of one.
 
-    Every cloud is checked before the first is computed.
+    Clouds of one size are computed as a batch. Every cloud is checked before the first is
+    computed.
 
     Parameters
     ----------
-    clouds : list of (n_i, D), or Clouds
-    neighbors, ..., search
-        As in :func:`gram_field`.
-    n_jobs : int or None
-        Threads that share the batches; -1 is one a core. None works in the calling thread.
-    progress : bool
-        Show a progress bar.
-    cache : path or None
-        A folder that keeps the fields, keyed by content and settings.
+    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+        The clouds, all with the same number of features D.
+    [options of GramSettings]
+    n_jobs : int or None, default None
+        Number of threads that share the batches; -1 uses one per core, None the calling thread.
+    progress : bool, default False
+        Show a progress bar on standard error.
+    cache : path-like or None, default None
+        A folder that keeps the fields, keyed by the content of the cloud and the options.
+
+    Returns
+    -------
+    list of GramField
+        One per cloud, in the same order.
+
+    Examples
+    --------
+    >>> import numpy as np, pointforms as pf
+    >>> rng = np.random.default_rng(0)
+    >>> clouds = [rng.normal(size=(n, 3)) for n in (40, 60)]
+    >>> [len(field) for field in pf.gram_fields(clouds, neighbors=16)]
+    [40, 60]
     """
     settings = GramSettings.among(locals())
     workers = _check_jobs(n_jobs)
@@ -162,13 +161,13 @@ def gram_fields(
     settings.check_width(checked[0].shape[1])
     store = None if cache is None else FieldCache(Path(cache))
 
-    found: list[GramField | None] = [None] * len(checked)
+    fields: list[GramField | None] = [None] * len(checked)
     if store is not None:
         with track(len(checked), "Reading the cache", progress) as advance:
             for i, cloud in enumerate(checked):
-                found[i] = store.load(cloud, settings)
+                fields[i] = store.load(cloud, settings)
                 advance(1)
-    missing = [i for i, field in enumerate(found) if field is None]
+    missing = [i for i, field in enumerate(fields) if field is None]
     resolved = [settings] * len(missing)
     if settings.neighbors == "auto":
         with track(len(missing), "Neighbour counts", progress) as advance:
@@ -180,9 +179,9 @@ def gram_fields(
 
     def compute(batch: _Batch) -> _Batch:
         rows, options = batch
-        fields = _fields_of_batch(torch.stack([checked[i] for i in rows]), options)
-        for i, field in zip(rows, fields, strict=True):
-            found[i] = field = replace(field, settings=settings)
+        computed = _fields_of_batch(torch.stack([checked[i] for i in rows]), options)
+        for i, field in zip(rows, computed, strict=True):
+            fields[i] = field = replace(field, settings=settings)
             if store is not None:
                 store.save(checked[i], settings, field)
         return batch
@@ -191,7 +190,7 @@ def gram_fields(
     with track(len(missing), "Gram fields", progress) as advance:
         for rows, _ in _run(compute, batches, workers):
             advance(len(rows))
-    return [field for field in found if field is not None]
+    return [field for field in fields if field is not None]
 
 
 _Batch = tuple[list[int], GramSettings]
@@ -200,14 +199,14 @@ _Result = TypeVar("_Result")
 
 
 def resolve_neighbors(cloud: Tensor, settings: GramSettings) -> GramSettings:
-    """Settings with a number in place of neighbors="auto"."""
+    """Replace neighbors="auto" by the number chosen for this cloud."""
     if settings.neighbors != "auto":
         return settings
     return replace(settings, neighbors=choose_neighbors(cloud, settings.dimension))
 
 
 def _batches(clouds: list[Tensor], rows: list[int], options: list[GramSettings]) -> list[_Batch]:
-    """Clouds of one size, precision and neighbour count together, as many as fit the cache."""
+    """Group clouds of one size, precision and neighbour count, few enough for the CPU cache."""
     groups: dict[tuple[int, torch.dtype, GramSettings], list[int]] = defaultdict(list)
     for i, settings in zip(rows, options, strict=True):
         groups[len(clouds[i]), clouds[i].dtype, settings].append(i)
@@ -238,16 +237,16 @@ def _check_jobs(n_jobs: int | None) -> int:
 
 
 def _fields_of_batch(points: Tensor, settings: GramSettings) -> list[GramField]:
-    """Gram fields of a batch of clouds of one size (B, n, D)."""
+    """Compute the Gram fields of a batch of clouds of one size: (B, n, D)."""
     geometry = estimate_geometry(points, settings)
     V, lost = gram_factors(geometry, settings)
     scale = geometry.scale()
     fields = []
     for b, d in enumerate(map(int, geometry.dimension.flatten().tolist())):
-        # a batch is as wide as its largest d; a projector has exactly its own cloud's
+        # the batch is as wide as its largest d; the projector of this cloud has its own d columns
         width = min(d, V.shape[-1]) if settings.spectrum == "projector" else V.shape[-1]
         parts = [points[b], V[b, ..., :width], geometry.log_density[b], scale[b], lost[b]]
-        if len(points) > 1:  # copies, so that keeping (or pickling) one does not keep them all
+        if len(points) > 1:  # copies, so that keeping or pickling one does not keep the batch
             parts = [part.clone() for part in parts]
         fields.append(
             GramField(

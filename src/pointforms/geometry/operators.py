@@ -1,4 +1,9 @@
-"""The diffusion generator L of a cloud, and the carré du champ Γ of functions on it."""
+"""The diffusion generator L of a cloud, and the carré du champ Γ of functions on it.
+
+Both accept every option of a Gram field, so that one set of options, such as PAPER_SETTINGS, serves
+all three. Options that only shape the factor of the field (`spectrum` and `rank`, and for L also
+`center`) have no effect on them.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +17,19 @@ from pointforms.geometry.estimate import Geometry, estimate_geometry
 from pointforms.geometry.factor import calibration, squared_norm, weighted_differences
 from pointforms.geometry.gram import resolve_neighbors
 from pointforms.geometry.kernel import exponents
-from pointforms.geometry.settings import BandwidthPolicy, Center, GramSettings, Search, Spectrum
+from pointforms.geometry.settings import (
+    BandwidthPolicy,
+    Center,
+    GramSettings,
+    Search,
+    Spectrum,
+    documents_options,
+)
+from pointforms.support.suggestions import suggests_parameters
 
 
+@suggests_parameters
+@documents_options
 def laplacian(
     points: CloudLike,
     neighbors: int | Literal["auto"] = 32,
@@ -33,32 +48,44 @@ def laplacian(
     search: Search = "auto",
     symmetric: bool = False,
 ) -> Tensor:
-    """The sparse generator L = (K̂ - I) / (ε ρ_i²) on the neighbour lists.
+    """Return the sparse generator L = (K̂ - I) / (ε ρ_i²) on the neighbour lists.
 
-    L tends to Δ + c ∇log q · ∇ with c = 2 - 2α + dβ + 2β, the negative semidefinite Laplacian
-    where c = 0, for instance α = 1/2 - d/4 and β = -1/2.
-    At the default α = 0 that is Δ itself only for d = 2. Eigenfunctions and averages of L f settle
-    early; its values at single points are noisy and want hundreds of neighbours, or a wider
-    bandwidth. L satisfies
+    L tends to Δ + c ∇log q · ∇ with c = 2 - 2α + dβ + 2β, which is the negative semidefinite
+    Laplacian Δ where c = 0, for instance with α = 1/2 - d/4 and β = -1/2; at the default α = 0,
+    for d = 2 only. Eigenfunctions and averages of L f converge early. Its values at single points
+    are noisy and need hundreds of neighbours or a wider bandwidth. L satisfies
 
     - L 1 = 0,
     - ½(L(fh) - f Lh - h Lf) = Γ(f, h) ≥ 0 for f = h: the carré du champ with center="point".
 
+    The options `center`, `spectrum` and `rank` of a Gram field are accepted and have no effect.
+
     Parameters
     ----------
-    points, neighbors, ..., search
-        As in :func:`pointforms.gram_field`. `center`, `spectrum` and `rank` shape the Gram
-        field alone; they are taken so that one set of options serves both.
-    calibrate : bool or "point"
-        Here off by default: L is corrected for truncation only.
-    symmetric : bool
+    points : array-like or tensor, shape (n, D)
+        The cloud. float32 stays float32, everything else becomes float64.
+    [options of GramSettings]
+    calibrate : bool or "point", default False
+        Rescale L like the Gram field with the same option. Off by default, unlike there.
+    symmetric : bool, default False
         False keeps the directed neighbour lists. True joins i and j where either lists the
-        other, which makes π_i L_ij symmetric for some π > 0: L has real eigenvalues.
+        other, which makes π_i L_ij symmetric for some π > 0, so that L has real eigenvalues.
 
     Returns
     -------
-    (n, n) sparse tensor, coordinates coalesced; `scipy.sparse.coo_array((L.values(), L.indices()))`
-    is the same for SciPy
+    Tensor, shape (n, n)
+        Sparse, with coalesced coordinates. `scipy.sparse.coo_array((L.values(), L.indices()))`
+        converts it for SciPy.
+
+    Examples
+    --------
+    >>> import numpy as np, pointforms as pf
+    >>> points = np.random.default_rng(0).normal(size=(50, 3))
+    >>> L = pf.laplacian(points, neighbors=16)
+    >>> L.shape
+    torch.Size([50, 50])
+    >>> bool(L.sum(1).to_dense().abs().max() < 1e-9)
+    True
     """
     settings = GramSettings.among(locals())
     geometry, settings = _geometry(points, settings)
@@ -78,6 +105,8 @@ def laplacian(
     return _sparse(places, values, (n, n))
 
 
+@suggests_parameters
+@documents_options
 def carre_du_champ(
     f: Any,
     h: Any,
@@ -97,26 +126,40 @@ def carre_du_champ(
     rank: int | None = None,
     search: Search = "auto",
 ) -> Tensor:
-    """Γ(f, h) ≈ ⟨∇f, ∇h⟩ at every point, for functions given by their values on the cloud.
+    """Return Γ(f, h) ≈ ⟨∇f, ∇h⟩ at every point, for functions given by their values.
 
     Γ(f, h)_i = 1 / (2 ε ρ_i² τ_i) Σ_j K̂_ij (f_j - c_i(f))(h_j - c_i(h)), so that for the
     coordinates Γ(x_a, x_b) = G_ab, the (raw) Gram field with the same options. Like that field it
     is an estimate from data: gradients stop here.
 
+    The options `spectrum` and `rank` of a Gram field are accepted and have no effect.
+
     Parameters
     ----------
-    f, h : (n,)
-    points : (n, D)
-    neighbors, ..., search
-        As in :func:`pointforms.gram_field`; `spectrum` and `rank` have no part in Γ.
+    f : array-like or tensor, shape (n,)
+        Values of the first function at the points.
+    h : array-like or tensor, shape (n,)
+        Values of the second function at the points.
+    points : array-like or tensor, shape (n, D)
+        The cloud. float32 stays float32, everything else becomes float64.
+    [options of GramSettings]
 
     Returns
     -------
-    (n,)
+    Tensor, shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np, pointforms as pf
+    >>> t = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+    >>> circle = np.c_[np.cos(t), np.sin(t)]
+    >>> gamma = pf.carre_du_champ(np.sin(t), np.sin(t), circle)  # |∇ sin t|² = cos² t
+    >>> bool(np.abs(gamma.numpy() - np.cos(t) ** 2).max() < 0.01)
+    True
     """
     settings = GramSettings.among(locals())
     geometry, settings = _geometry(points, settings)
-    values = torch.stack([_function(f, "f", geometry), _function(h, "h", geometry)], -1)
+    values = torch.stack([_checked_values(f, "f", geometry), _checked_values(h, "h", geometry)], -1)
     blocks = [
         columns[..., 0].mul(columns[..., 1]).sum(-1)
         for _, columns in weighted_differences(geometry, values.unsqueeze(0), settings.center)
@@ -131,7 +174,7 @@ def _geometry(points: CloudLike, settings: GramSettings) -> tuple[Geometry, Gram
     return estimate_geometry(cloud.unsqueeze(0), settings), settings
 
 
-def _function(values: Any, name: str, geometry: Geometry) -> Tensor:
+def _checked_values(values: Any, name: str, geometry: Geometry) -> Tensor:
     n = geometry.points.shape[1]
     tensor = as_tensor(values, name).to(geometry.points)
     if tensor.shape != (n,):
@@ -142,7 +185,7 @@ def _function(values: Any, name: str, geometry: Geometry) -> Tensor:
 
 
 def _factor(geometry: Geometry, settings: GramSettings) -> Tensor:
-    """From 1 / ρ² in own units to the caller's, with the field's calibration: (1,) or (n,)."""
+    """Factor from 1 / ρ² in own units to the caller's units, with calibration: (1,) or (n,)."""
     per_area = 1.0 / geometry.unit.flatten().square()
     if settings.calibrate is False:
         return per_area

@@ -1,11 +1,13 @@
-"""The options of a Gram field: one frozen, validated record that every stage reads."""
+"""The options of a Gram field: their defaults, documentation and checks, for every function."""
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -14,7 +16,7 @@ Center = Literal["mean", "point"]
 Spectrum = Literal["raw", "projector"]
 Search = Literal["auto", "tree", "brute", "approximate"]
 
-#: The paper's estimator, read literally: for reproduction, not for use.
+#: Options that reproduce the estimator exactly as the paper states it; the defaults are better.
 PAPER_SETTINGS: dict[str, Any] = {
     "bandwidth": 1.0,
     "bandwidth_units": "absolute",
@@ -30,36 +32,60 @@ PAPER_SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class GramSettings:
-    """Options of :func:`pointforms.gram_field`, checked on construction.
+    """Options of a Gram field, checked on construction.
+
+    Defaults and documentation of these options live here. :func:`pointforms.gram_field`,
+    :func:`pointforms.gram_fields`, :func:`pointforms.laplacian`,
+    :func:`pointforms.carre_du_champ` and the estimators take them as keywords of the same names.
 
     Parameters
     ----------
-    neighbors : int or "auto"
-        Points in each neighbourhood, the point itself included.
-    dimension : int or None
-        Intrinsic dimension d; None estimates it by local PCA.
-    bandwidth : float or "auto"
-        ε; "auto" is Berry and Harlim's rule.
-    bandwidth_policy : "variable" or "fixed"
-        ρ = q₀^β, or ρ constant.
-    bandwidth_units : "local", "absolute" or a length
-        Sets geomean(ρ): to geomean(r₀), not at all, or to that length.
-    alpha, beta : float
-        Exponents of the density normalisation and of the bandwidth function.
-    density_neighbors : int or None
-        k₀, the points that set the local scale r₀; None is neighbors // 4, at least 8.
-    center : "mean" or "point"
-        c_i: the kernel mean of the neighbourhood, or the point itself.
-    calibrate : bool or "point"
-        Rescale so that the mean trace (or every trace) is d.
-    truncation : bool
-        Restore the second moment lost by cutting the kernel at the last neighbour.
-    spectrum : "raw" or "projector"
+    neighbors : int or "auto", default 32
+        Number of points in each neighbourhood, the point itself included; a smaller cloud is its
+        own neighbourhood. "auto" chooses 16 to 256 by the noise and curvature of the data.
+    dimension : int or None, default None
+        Intrinsic dimension d. None estimates it by local PCA.
+    bandwidth : float or "auto", default 1.0
+        ε, a pure number in local units, where 1 suits most data. "auto" uses the rule of Berry
+        and Harlim: the ε at which the kernel sum grows fastest.
+    bandwidth_policy : {"variable", "fixed"}, default "variable"
+        "variable" sets ρ = q₀^β, wider where points are sparse; "fixed" makes ρ constant.
+    bandwidth_units : {"local", "absolute"} or float, default "local"
+        The geometric mean of ρ: "local" makes it that of the sample spacing r₀, a number makes it
+        that length, and "absolute" leaves ρ as it is, as in the paper.
+    alpha : float, default 0.0
+        Exponent of the density normalisation of the kernel; 0 skips the normalisation.
+    beta : float, default -0.5
+        Exponent of the bandwidth function ρ = q₀^β, at most 0.
+    density_neighbors : int or None, default None
+        k₀, the number of points, the point itself included, that set the local scale r₀. None
+        takes a quarter of `neighbors`, at least 8.
+    center : {"mean", "point"}, default "mean"
+        c_i: the kernel mean of the neighbourhood, far better under noise, or the point p_i itself,
+        as in the paper.
+    calibrate : bool or "point", default True
+        Rescale G by one factor per cloud, so that its mean trace is d; "point" uses one factor
+        per point, so that every trace is d.
+    truncation : bool, default True
+        Divide by τ_i, the share of the kernel's second moment that is left after cutting it at the
+        last neighbour. There is no cut where every point is a neighbour.
+    spectrum : {"raw", "projector"}, default "raw"
         Keep G, or replace it by the projector on its top-d eigenspace.
-    rank : int or None
-        Keep only the leading directions.
-    search : "auto", "tree", "brute" or "approximate"
-        How neighbours are found.
+    rank : int or None, default None
+        Keep this many leading directions of G; None keeps all. The field's `discarded_trace` is
+        the trace of the others.
+    search : {"auto", "tree", "brute", "approximate"}, default "auto"
+        How neighbours are searched. "auto" chooses by the size and width of the cloud;
+        "approximate" needs the extra `ann`.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> pf.GramSettings(neighbors=16).density_list_length(n=1000)
+    8
+    >>> pf.GramSettings(center="middle")
+    Traceback (most recent call last):
+    ValueError: center='middle': expected one of 'mean', 'point'
     """
 
     neighbors: int | Literal["auto"] = 32
@@ -79,7 +105,7 @@ class GramSettings:
 
     def __post_init__(self) -> None:
         for name, value in list(vars(self).items()):
-            if isinstance(value, np.generic):  # as from an array of choices
+            if isinstance(value, np.generic):  # an element of an array of choices
                 object.__setattr__(self, name, value.item())
         for name in ("bandwidth", "alpha", "beta"):  # 1 and 1.0 are one setting
             value = getattr(self, name)
@@ -113,31 +139,60 @@ class GramSettings:
         _check_choice("search", self.search, "auto", "tree", "brute", "approximate")
 
     def check_width(self, features: int) -> None:
-        """Refuse what clouds of this many features cannot have."""
+        """Raise an error if `dimension` or `rank` exceeds the number of features."""
         for name in ("dimension", "rank"):
             value = getattr(self, name)
             if value is not None and value > features:
                 raise ValueError(f"{name}={value} exceeds the {features} features of the points")
 
     def list_length(self, n: int) -> int:
-        """Neighbours of a point in a cloud of n (the whole cloud where n is smaller)."""
+        """Return the number of neighbours in a cloud of n points: n if there are fewer."""
         if self.neighbors == "auto":
             raise ValueError('neighbors="auto" must be resolved for a cloud first')
         return min(n, self.neighbors)
 
     def density_list_length(self, n: int) -> int:
-        """k₀ in a cloud of n: a quarter of the neighbours, at least 8, unless given."""
+        """Return k₀ in a cloud of n points."""
         k = self.list_length(n)
         return min(n, max(8, k // 4) if self.density_neighbors is None else self.density_neighbors)
 
     @classmethod
     def among(cls, options: dict[str, Any]) -> GramSettings:
-        """Settings from a function's arguments, `locals()`, by their names."""
+        """Make settings from the entries of `options` that are named like one; ignore others."""
         return cls(**{name: options[name] for name in cls.__dataclass_fields__ if name in options})
 
 
+# The line of a docstring that stands for the entries of all options.
+_PLACEHOLDER = "[options of GramSettings]"
+_ENTRY = re.compile(r"^(\w+) : .*(?:\n    .*)*", re.MULTILINE)
+_Documented = TypeVar("_Documented", bound=Any)
+
+
+def documents_options(documented: _Documented) -> _Documented:
+    """Decorate a function or class whose docstring has the line "[options of GramSettings]".
+
+    The line is replaced as :func:`insert_options` does.
+    """
+    if documented.__doc__:  # absent under python -OO
+        documented.__doc__ = insert_options(documented.__doc__)
+    return documented
+
+
+def insert_options(docstring: str) -> str:
+    """Replace the line "[options of GramSettings]" by the documentation of every option.
+
+    Options that have an entry of their own in the docstring are left out.
+    """
+    text = inspect.cleandoc(docstring)
+    if _PLACEHOLDER not in text:
+        return text
+    own = {entry[1] for entry in _ENTRY.finditer(text)}
+    options = _ENTRY.finditer(inspect.cleandoc(GramSettings.__doc__ or ""))
+    return text.replace(_PLACEHOLDER, "\n".join(e[0] for e in options if e[1] not in own))
+
+
 def check_int(name: str, value: object, at_least: int, or_else: str = "") -> None:
-    """Refuse what is not a whole number of at least `at_least`."""
+    """Raise an error unless `value` is a whole number of at least `at_least`."""
     alternative = f" or {or_else}" if or_else else ""
     if isinstance(value, bool) or not isinstance(value, Integral):
         kind = ValueError if isinstance(value, str) else TypeError

@@ -1,6 +1,7 @@
 """Clouds from tables (parquet, CSV, data frames), FCS files, AnnData objects and NumPy archives."""
 
-from pointforms.io.anndata import read_anndata, read_annotated_anndata, read_fcs
+from pointforms.io.anndata import read_anndata, read_annotated_anndata
+from pointforms.io.fcs import read_fcs
 from pointforms.io.npz import read_annotated_npz, read_npz, save_npz
 from pointforms.io.tables import read_annotated_table, read_table
 

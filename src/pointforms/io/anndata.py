@@ -1,10 +1,9 @@
-"""Clouds of cells from AnnData and from FCS files."""
+"""Clouds of cells from AnnData objects and .h5ad files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,13 +12,13 @@ from pointforms.clouds import Clouds
 from pointforms.io.columns import (
     Annotations,
     PathLike,
-    existing,
-    grouped,
-    one_a_cloud,
-    present,
-    rows_of,
+    constant_per_cloud,
+    existing_file,
+    group_rows,
+    rows_per_cloud,
 )
 from pointforms.support.extras import need
+from pointforms.support.suggestions import suggest
 
 if TYPE_CHECKING:
     import anndata
@@ -31,17 +30,34 @@ def read_anndata(
     use_rep: str | None = None,
     layer: str | None = None,
 ) -> Clouds:
-    """Clouds of cells from an AnnData object (or .h5ad file), grouped by a column of `obs`.
+    """Read clouds of cells from AnnData, one cloud per value of a column of `obs`.
+
+    Needs the extra `sc`.
 
     Parameters
     ----------
-    data : AnnData or path
+    data : AnnData or path-like
+        The cells, or the name of an .h5ad file.
     cloud : str
-        The column of `data.obs` with one value a cloud.
-    use_rep : str or None
-        Coordinates from `data.obsm[use_rep]` instead of X.
-    layer : str or None
-        Coordinates from `data.layers[layer]` instead of X.
+        Column of `data.obs` with the id of each cell's cloud. Clouds come in the order in which
+        their ids first appear.
+    use_rep : str or None, default None
+        Take the coordinates from `data.obsm[use_rep]` instead of `data.X`.
+    layer : str or None, default None
+        Take the coordinates from `data.layers[layer]` instead of `data.X`.
+
+    Returns
+    -------
+    Clouds
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, pandas as pd, pointforms as pf
+    >>> obs = pd.DataFrame({"patient": ["b", "a", "b"]}, index=["c0", "c1", "c2"])
+    >>> cells = anndata.AnnData(np.eye(3, 2), obs=obs)
+    >>> clouds = pf.read_anndata(cells, cloud="patient")
+    >>> clouds.ids, clouds.sizes.tolist()
+    (('b', 'a'), [2, 1])
     """
     return read_annotated_anndata(data, cloud, use_rep, layer)[0]
 
@@ -54,10 +70,46 @@ def read_annotated_anndata(
     annotations: Sequence[str] = (),
     optional: Sequence[str] = (),
 ) -> tuple[Clouds, Annotations]:
-    """The clouds of an AnnData object, and columns of `obs` with one value a cloud: (B,) each."""
+    """Read clouds and columns of `obs` with one value per cloud, such as labels, from AnnData.
+
+    Needs the extra `sc`.
+
+    Parameters
+    ----------
+    data : AnnData or path-like
+        The cells, or the name of an .h5ad file.
+    cloud : str
+        Column of `data.obs` with the id of each cell's cloud. Clouds come in the order in which
+        their ids first appear.
+    use_rep : str or None, default None
+        Take the coordinates from `data.obsm[use_rep]` instead of `data.X`.
+    layer : str or None, default None
+        Take the coordinates from `data.layers[layer]` instead of `data.X`.
+    annotations : sequence of str, default ()
+        Columns of `data.obs` to read, each constant within a cloud.
+    optional : sequence of str, default ()
+        Further columns to read where they exist.
+
+    Returns
+    -------
+    clouds : Clouds
+    annotations : dict of array, shape (B,)
+        Values of the annotations, one per cloud.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, pandas as pd, pointforms as pf
+    >>> obs = pd.DataFrame(
+    ...     {"patient": ["b", "a", "b"], "response": ["yes", "no", "yes"]}, index=["0", "1", "2"]
+    ... )
+    >>> cells = anndata.AnnData(np.eye(3, 2), obs=obs)
+    >>> clouds, values = pf.io.read_annotated_anndata(cells, "patient", annotations=["response"])
+    >>> values["response"].tolist()
+    ['yes', 'no']
+    """
     anndata = need("anndata", "sc")
     if isinstance(data, str | os.PathLike):
-        path = existing(data)
+        path = existing_file(data)
         try:
             data = anndata.read_h5ad(path)
         except (OSError, KeyError, ValueError) as error:
@@ -65,15 +117,14 @@ def read_annotated_anndata(
     if data.isbacked:
         data = data.to_memory()
     if use_rep is not None and layer is not None:
-        raise ValueError(f"use_rep={use_rep!r} and layer={layer!r}: give one of them")
+        raise ValueError(f"use_rep={use_rep!r} and layer={layer!r}: expected one of them, not both")
     annotations = [*annotations, *(name for name in optional if name in data.obs)]
     for name in (cloud, *annotations):
         if name not in data.obs:
-            there = present(list(data.obs.columns), name)
-            raise ValueError(f"no column {name!r} in obs: {there}")
+            raise ValueError(f"no column {name!r} in obs: {suggest(name, data.obs.columns)}")
     for key, place, where in ((use_rep, data.obsm, "obsm"), (layer, data.layers, "layers")):
         if key is not None and key not in place:
-            raise ValueError(f"no {key!r} in {where}: {present(list(place.keys()), key)}")
+            raise ValueError(f"no {key!r} in {where}: {suggest(key, place.keys())}")
     if use_rep is not None:
         values = data.obsm[use_rep]
         names = [f"{use_rep}_{j}" for j in range(values.shape[1])]
@@ -81,60 +132,18 @@ def read_annotated_anndata(
         values = data.X if layer is None else data.layers[layer]
         names = list(data.var_names)
         if values is None:
-            raise ValueError("X is empty: name a layer or use_rep")
+            raise ValueError("X is empty: expected the name of a layer or use_rep")
     column = data.obs[cloud]
     if column.isna().any():
         raise ValueError(f"obs[{cloud!r}] is empty for {int(column.isna().sum())} cells")
     codes, ids = column.factorize()
-    found = {
-        name: one_a_cloud(data.obs[name].to_numpy(object), codes, list(ids), name)
+    values_per_cloud = {
+        name: constant_per_cloud(data.obs[name].to_numpy(object), codes, list(ids), name)
         for name in annotations
     }
-    if hasattr(values, "toarray"):  # sparse: its clouds are dense one at a time
-        rows = rows_of(codes, len(ids))
+    if hasattr(values, "toarray"):  # sparse: make one cloud at a time dense
+        rows = rows_per_cloud(codes, len(ids))
         clouds = Clouds.from_list([values[r].toarray() for r in rows], list(ids), names)
     else:
-        clouds = grouped(np.asarray(values), codes, list(ids), names)
-    return clouds, found
-
-
-def read_fcs(folder: PathLike, channels: Sequence[str] | None = None) -> Clouds:
-    """Clouds of cells from a folder of FCS files, one cloud a file, named by its stem.
-
-    Parameters
-    ----------
-    folder : path
-    channels : list of str, or None
-        Channels by their long name (PnS) or short name (PnN); None takes all, which every file
-        must then have.
-    """
-    flowio = need("flowio", "fcs")
-    path = Path(folder)
-    if not path.is_dir():
-        raise FileNotFoundError(f"no folder {str(folder)!r}")
-    files = sorted(p for p in path.iterdir() if p.suffix.lower() == ".fcs")
-    if not files:
-        raise ValueError(f"no .fcs file in {str(folder)!r}")
-    clouds = []
-    names: list[str] | None = None if channels is None else list(channels)
-    for file in files:
-        try:
-            flow = flowio.FlowData(str(file))
-        except Exception as error:  # the parser raises whatever its first bad byte leads to
-            raise ValueError(f"{file.name} cannot be read as FCS: {error}") from None
-        labels = [
-            long or short for long, short in zip(flow.pns_labels, flow.pnn_labels, strict=True)
-        ]
-        # the first file sets the channels and their order
-        names = labels if names is None else names
-        place = {
-            **{n: i for i, n in enumerate(flow.pnn_labels)},
-            **{n: i for i, n in enumerate(labels)},
-        }
-        absent = [name for name in names if name not in place]
-        if absent:
-            raise ValueError(
-                f"{file.name} has no channel {absent[0]!r}: {present(labels, absent[0])}"
-            )
-        clouds.append(flow.as_array()[:, [place[name] for name in names]])
-    return Clouds.from_list(clouds, [file.stem for file in files], names)
+        clouds = group_rows(np.asarray(values), codes, list(ids), names)
+    return clouds, values_per_cloud

@@ -1,4 +1,4 @@
-"""Clouds from and to NumPy archives."""
+"""Clouds from and to NumPy archives (.npz)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,38 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pointforms.clouds import Clouds
-from pointforms.io.columns import Annotations, PathLike, existing, present
+from pointforms.io.columns import Annotations, PathLike, existing_file
+from pointforms.support.files import atomic
+from pointforms.support.suggestions import suggest
 
 
 def save_npz(
     clouds: Clouds, path: PathLike, annotations: Mapping[str, np.ndarray] | None = None
 ) -> None:
-    """Write clouds to a NumPy archive, .npz, that :func:`read_npz` reads.
+    """Write clouds to a NumPy archive that :func:`read_npz` reads.
 
-    Annotations are arrays with one value a cloud.
+    The file appears complete or not at all.
+
+    Parameters
+    ----------
+    clouds : Clouds
+        The clouds to write.
+    path : path-like
+        The file, whose name ends in .npz. Its folder is created if needed.
+    annotations : mapping of str to array, or None, default None
+        Further arrays with one value per cloud, such as labels.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pointforms as pf
+    >>> clouds = pf.Clouds.from_list([np.eye(2), np.ones((3, 2))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.io.save_npz(clouds, f"{folder}/clouds.npz", {"label": np.array(["a", "b"])})
+    ...     pf.read_npz(f"{folder}/clouds.npz")
+    Clouds(2 clouds of 2-3 points in R^2)
     """
     if Path(path).suffix != ".npz":
-        raise ValueError(f"path {str(path)!r}: expected a name that ends in .npz")
+        raise ValueError(f"path={str(path)!r}: expected a name that ends in .npz")
     arrays: dict[str, Any] = {
         "points": clouds.points.cpu().numpy(),
         "offsets": clouds.offsets.cpu().numpy(),
@@ -30,31 +50,81 @@ def save_npz(
         "feature_names": np.array(clouds.feature_names, dtype=np.str_),
         **(annotations or {}),
     }
-    np.savez_compressed(path, **arrays)
+    with atomic(path) as partial:
+        np.savez_compressed(partial, **arrays)
 
 
 def read_npz(path: PathLike) -> Clouds:
-    """Clouds from a NumPy archive with `points` (N, D) and `offsets` (B + 1,); never pickles."""
+    """Read clouds from a NumPy archive.
+
+    Arrays of Python objects, which would need pickle, are refused.
+
+    Parameters
+    ----------
+    path : path-like
+        An .npz file with the arrays `points` (N, D) and `offsets` (B + 1,), such that cloud b is
+        points[offsets[b] : offsets[b + 1]], and optionally `ids` (B,) and `feature_names` (D,).
+
+    Returns
+    -------
+    Clouds
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pointforms as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/clouds.npz", points=np.eye(5, 2), offsets=[0, 2, 5])
+    ...     pf.read_npz(f"{folder}/clouds.npz")
+    Clouds(2 clouds of 2-3 points in R^2)
+    """
     return read_annotated_npz(path)[0]
 
 
 def read_annotated_npz(
     path: PathLike, annotations: Sequence[str] = (), optional: Sequence[str] = ()
 ) -> tuple[Clouds, Annotations]:
-    """The clouds of an archive, and arrays with one value a cloud: (B,) each."""
+    """Read clouds and arrays with one value per cloud, such as labels, from a NumPy archive.
+
+    Parameters
+    ----------
+    path : path-like
+        An .npz file as :func:`read_npz` describes.
+    annotations : sequence of str, default ()
+        Names of the arrays to read.
+    optional : sequence of str, default ()
+        Further arrays to read where they exist.
+
+    Returns
+    -------
+    clouds : Clouds
+    annotations : dict of array, shape (B,)
+        Values of the annotations, one per cloud.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pointforms as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/clouds.npz"
+    ...     np.savez(path, points=np.eye(5, 2), offsets=[0, 2, 5], label=["a", "b"])
+    ...     clouds, values = pf.io.read_annotated_npz(path, annotations=["label"])
+    >>> values["label"].tolist()
+    ['a', 'b']
+    """
     try:
-        with np.load(existing(path), allow_pickle=False) as archive:
+        with np.load(existing_file(path), allow_pickle=False) as archive:
             content = {name: archive[name] for name in archive.files}
     except (BadZipFile, EOFError, TypeError, ValueError) as error:
         raise ValueError(f"{str(path)!r} is not an archive of plain arrays: {error}") from None
     annotations = [*annotations, *(name for name in optional if name in content)]
     for name in ("points", "offsets", *annotations):
         if name not in content:
-            raise ValueError(f"{str(path)!r} has no array {name!r}: {present(list(content), name)}")
+            raise ValueError(f"{str(path)!r} has no array {name!r}: {suggest(name, content)}")
     points, offsets = np.atleast_1d(content["points"]), content["offsets"]
     ends = offsets.tolist() if offsets.ndim == 1 and offsets.dtype.kind in "iu" else []
     if len(ends) < 2 or ends[0] != 0 or ends[-1] != len(points) or sorted(ends) != ends:
-        raise ValueError(f"offsets of {str(path)!r} do not rise from 0 to {len(points)} points")
+        raise ValueError(
+            f"offsets of {str(path)!r} do not rise from 0 to {len(points)}, the number of points"
+        )
     for i, (a, b) in enumerate(pairwise(ends)):
         if a == b:
             raise ValueError(

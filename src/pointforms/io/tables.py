@@ -12,29 +12,44 @@ from pointforms.clouds import Clouds
 from pointforms.io.columns import (
     Annotations,
     PathLike,
-    existing,
-    grouped,
-    one_a_cloud,
-    present,
-    some_rows,
+    constant_per_cloud,
+    existing_file,
+    group_rows,
+    show_rows,
 )
 from pointforms.support.extras import need
+from pointforms.support.suggestions import suggest
 
 if TYPE_CHECKING:
     import pyarrow
 
 
 def read_table(table: PathLike | Any, cloud: str, features: Sequence[str] | None = None) -> Clouds:
-    """Clouds from a table with one row a point and a column that says which cloud it is in.
+    """Read clouds from a table with one row per point.
+
+    Needs the extra `table`.
 
     Parameters
     ----------
-    table : path, or a pandas, polars or Arrow table
-        A path ends in .parquet, .csv or .tsv.
+    table : path-like, or data frame of pandas, polars or Arrow
+        The table, or the name of a file that ends in .parquet, .csv or .tsv.
     cloud : str
-        The column of cloud ids. Clouds come in order of first appearance.
-    features : list of str, or None
-        The columns of coordinates; None takes every numeric column but the id.
+        Column with the id of each point's cloud. Clouds come in the order in which their ids
+        first appear.
+    features : sequence of str or None, default None
+        Columns of coordinates. None takes every numeric column except `cloud`.
+
+    Returns
+    -------
+    Clouds
+
+    Examples
+    --------
+    >>> import pandas as pd, pointforms as pf
+    >>> frame = pd.DataFrame({"id": ["b", "a", "b"], "x": [0.0, 1.0, 2.0], "y": [3, 4, 5]})
+    >>> clouds = pf.read_table(frame, cloud="id")
+    >>> clouds.ids, clouds.feature_names, clouds.sizes.tolist()
+    (('b', 'a'), ('x', 'y'), [2, 1])
     """
     return read_annotated_table(table, cloud, features)[0]
 
@@ -46,9 +61,37 @@ def read_annotated_table(
     annotations: Sequence[str] = (),
     optional: Sequence[str] = (),
 ) -> tuple[Clouds, Annotations]:
-    """The clouds of a table, and columns with one value a cloud (labels, patients): (B,) each.
+    """Read clouds and columns with one value per cloud, such as labels, from a table.
 
-    Optional annotations are those that need not be there.
+    Needs the extra `table`.
+
+    Parameters
+    ----------
+    table : path-like, or data frame of pandas, polars or Arrow
+        The table, or the name of a file that ends in .parquet, .csv or .tsv.
+    cloud : str
+        Column with the id of each point's cloud. Clouds come in the order in which their ids
+        first appear.
+    features : sequence of str or None, default None
+        Columns of coordinates. None takes every numeric column except `cloud` and the annotations.
+    annotations : sequence of str, default ()
+        Columns to read that are constant within each cloud.
+    optional : sequence of str, default ()
+        Further such columns to read where they exist.
+
+    Returns
+    -------
+    clouds : Clouds
+    annotations : dict of array, shape (B,)
+        Values of the annotations, one per cloud.
+
+    Examples
+    --------
+    >>> import pandas as pd, pointforms as pf
+    >>> frame = pd.DataFrame({"id": ["b", "a", "b"], "x": [0.0, 1.0, 2.0], "age": [61, 47, 61]})
+    >>> clouds, values = pf.io.read_annotated_table(frame, cloud="id", annotations=["age"])
+    >>> clouds.feature_names, values["age"].tolist()
+    (('x',), [61, 47])
     """
     pa = need("pyarrow", "table")
     if isinstance(features, str):
@@ -57,21 +100,21 @@ def read_annotated_table(
     annotations = [*annotations, *(name for name in optional if name in rows.column_names)]
     repeated = {name for name in rows.column_names if rows.column_names.count(name) > 1}
     if repeated:
-        raise ValueError(f"the table has several columns {min(repeated)!r}")
+        raise ValueError(f"the table has several columns called {min(repeated)!r}")
     for name in (cloud, *annotations):
         if name not in rows.column_names:
-            raise ValueError(f"no column {name!r}: {present(rows.column_names, name)}")
+            raise ValueError(f"no column {name!r}: {suggest(name, rows.column_names)}")
     chosen = _feature_columns(rows, features, (cloud, *annotations))
     if not chosen:
-        beside = "features is empty" if features is not None else "the table has no numeric column"
-        raise ValueError(f"{beside}: expected columns of coordinates beside {cloud!r}")
+        empty = "features is empty" if features is not None else "the table has no numeric column"
+        raise ValueError(f"{empty}: expected columns of coordinates besides {cloud!r}")
     if rows.num_rows == 0:
         raise ValueError("the table has no rows")
     ids = rows.column(cloud).combine_chunks()
     if ids.null_count:
         empty = np.flatnonzero(np.asarray(ids.is_null()))
         raise ValueError(
-            f"column {cloud!r} is empty in {len(empty)} of {rows.num_rows} rows: {some_rows(empty)}"
+            f"column {cloud!r} is empty in {len(empty)} of {rows.num_rows} rows: {show_rows(empty)}"
         )
     if isinstance(ids, pa.DictionaryArray):
         ids = ids.cast(ids.type.value_type)
@@ -82,15 +125,17 @@ def read_annotated_table(
         bad = np.flatnonzero(~np.isfinite(column))
         if len(bad):
             raise ValueError(
-                f"column {name!r} has {len(bad)} missing or non-finite values: {some_rows(bad)}"
+                f"column {name!r} has {len(bad)} missing or non-finite values: {show_rows(bad)}"
             )
     values = {name: np.array(rows.column(name).to_pylist(), dtype=object) for name in annotations}
-    found = {name: one_a_cloud(values[name], codes, names, name) for name in annotations}
-    return grouped(np.column_stack(columns), codes, names, chosen), found
+    values_per_cloud = {
+        name: constant_per_cloud(values[name], codes, names, name) for name in annotations
+    }
+    return group_rows(np.column_stack(columns), codes, names, chosen), values_per_cloud
 
 
 def _arrow_table(table: PathLike | Any, ids: Sequence[str]) -> pyarrow.Table:
-    """A table with these columns, where it has them, as they are written: 01 is not 1."""
+    """Read a table; columns named in `ids` stay text as it is written, so that 01 is not 1."""
     import pyarrow as pa
 
     if isinstance(table, pa.Table):
@@ -101,10 +146,10 @@ def _arrow_table(table: PathLike | Any, ids: Sequence[str]) -> pyarrow.Table:
         if hasattr(table, "__arrow_c_stream__"):
             return pa.table(table)
         raise TypeError(f"table is a {type(table).__name__}: expected a path or a data frame")
-    path = existing(table)
+    path = existing_file(table)
     kind = path.suffix.lower()
     if kind not in (".parquet", ".csv", ".tsv"):
-        raise ValueError(f"table {str(table)!r}: expected .parquet, .csv or .tsv")
+        raise ValueError(f"table={str(table)!r}: expected .parquet, .csv or .tsv")
     try:
         if kind == ".parquet":
             import pyarrow.parquet as parquet
@@ -128,11 +173,11 @@ def _arrow_table(table: PathLike | Any, ids: Sequence[str]) -> pyarrow.Table:
 def _feature_columns(
     rows: pyarrow.Table, features: Sequence[str] | None, others: Sequence[str]
 ) -> list[str]:
-    """The given columns, or all that hold numbers; a column that almost does is refused."""
+    """Return the given columns, or all that hold numbers; raise an error if one almost does."""
     for name in features or ():
         if name not in rows.column_names:
-            raise ValueError(f"no feature column {name!r}: {present(rows.column_names, name)}")
-    # a column without a name is an index that was saved
+            raise ValueError(f"no feature column {name!r}: {suggest(name, rows.column_names)}")
+    # a column without a name is an index that pandas saved
     candidates = [n for n in rows.column_names if n not in (*others, "")]
     chosen = []
     for name in candidates if features is None else list(features):
@@ -144,7 +189,7 @@ def _feature_columns(
         if features is not None or len(bad) < len(values):
             raise TypeError(
                 f"column {name!r} holds {rows.schema.field(name).type}: "
-                f"not numbers in {some_rows(np.array(bad, dtype=int), values)}"
+                f"not numbers in {show_rows(np.array(bad, dtype=int), values)}"
             )
     return chosen
 
@@ -166,7 +211,7 @@ def _is_number(kind: pyarrow.DataType) -> bool:
 
 
 def _numbers(column: pyarrow.ChunkedArray) -> np.ndarray:
-    """A column as floats, gaps as NaN, which the check of the clouds reports."""
+    """Convert a column to floats, with NaN for missing values."""
     import pyarrow as pa
 
     kind = column.type if column.type in (pa.float32(), pa.float64()) else pa.float64()

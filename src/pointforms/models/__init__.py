@@ -1,9 +1,9 @@
-"""What point-forms are compared with: every model takes lists of clouds.
+"""Every model that can be compared, the point-forms among them: all take lists of clouds.
 
-`names()` lists the models, the point-forms among them, and `make(name)` gives one, untrained.
+`names()` lists the models, and `make(name)` returns one, untrained. The public names are listed in
+`__init__.pyi` and loaded when they are first used: listing the models imports nothing heavy.
 """
 
-from pointforms.models.neural import NeuralClassifier
-from pointforms.models.registry import MODELS, Model, count_parameters, make, names
+import lazy_loader
 
-__all__ = ["MODELS", "Model", "NeuralClassifier", "count_parameters", "make", "names"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

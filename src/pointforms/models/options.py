@@ -10,12 +10,12 @@ from functools import cache, partial
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pointforms.bench.known_tasks import nearest
 from pointforms.estimators import PointFormClassifier
 from pointforms.geometry.settings import GramSettings
 from pointforms.models.classical import FeatureClassifier
 from pointforms.models.neural import NETWORKS, NeuralClassifier
 from pointforms.models.registry import MODELS, make
+from pointforms.support.suggestions import suggest
 
 # Parameters of estimators that change how a fit is run, not what it is.
 NOT_OPTIONS = {
@@ -58,7 +58,7 @@ def check_name(model: str, name: str) -> None:
     if name in _named(model):
         raise ValueError(f"{name} is part of the name {model}: name another model")
     if name not in known:
-        hint = nearest(name, known) if known else "it has none at all"
+        hint = suggest(name, known) if known else "it has none at all"
         raise ValueError(f"{model} has no option {name!r}: {hint}")
 
 
@@ -74,7 +74,7 @@ def option_value(model: str, name: str, value: Any) -> Any:
     except TypeError:
         choices = [word for word in _words(hint) if isinstance(word, str)]
         close = isinstance(value, str) and choices
-        meant = f", {nearest(value, choices)}" if close and len(choices) > 1 else ""
+        meant = f", {suggest(value, choices)}" if close and len(choices) > 1 else ""
         raise ValueError(f"{name} = {shown(value)}: expected {_expected(hint)}{meant}") from None
     check_options(model, {name: value})
     return value
@@ -122,7 +122,7 @@ def _options(model: str) -> dict[str, tuple[Any, Any]]:
 
 def _named(model: str) -> tuple[str, ...]:
     """Parameters that a model's name stands for: with others, tables would call it wrongly."""
-    return ("readout", "degree") if MODELS[model].family == "point-forms" else ()
+    return MODELS[model].named
 
 
 def _as_kind(value: Any, hint: Any) -> Any:

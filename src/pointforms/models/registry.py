@@ -1,58 +1,89 @@
-"""Every model by name: the point-forms, and what they are compared with."""
+"""Every model by name: the point-forms, and the models they are compared with.
+
+An entry names the callable that makes a model as "module:callable", so that this module imports
+nothing heavy. To add a model, write a module with a classifier and add an entry to `MODELS`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from importlib import import_module
 from typing import Any
 
-from pointforms.estimators import PointFormClassifier
-from pointforms.models.classical import logistic_regression, random_forest, rbf_svm
-from pointforms.models.hodge import HodgeClassifier
-from pointforms.models.neural import NeuralClassifier, network_class
-from pointforms.models.random_forms import random_forms
-from pointforms.nn.network import PointFormNetwork
+from pointforms.support.suggestions import suggest
 
 
 @dataclass(frozen=True)
 class Model:
-    """A classifier of clouds, and how tables call it.
+    """A classifier of clouds in the registry.
 
     Attributes
     ----------
-    title : as in the paper's tables, where it is there
-    family : "point-forms", "classical", "point", "graph", "topological" or "fixed forms"
-    make : (random_state=..., options) -> classifier with fit and predict_proba
+    title : str
+        Its name in tables; the paper's, where the paper has the model.
+    family : str
+        "point-forms", "classical", "point", "graph", "topological" or "fixed forms".
+    maker : str
+        The class or function that makes it, as "module:callable".
+    options : mapping
+        Options that differ from the defaults of `maker`.
+    named : tuple of str
+        Options that are part of the model's name, and therefore cannot be set.
     """
 
     title: str
     family: str
-    make: Callable[..., Any]
+    maker: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    named: tuple[str, ...] = ()
+
+    @cached_property
+    def make(self) -> Callable[..., Any]:
+        """The maker with its options: call it with more options for an untrained classifier."""
+        module, _, name = self.maker.partition(":")
+        return partial(getattr(import_module(module), name), **self.options)
+
+
+def _point_forms(readout: str, degree: int) -> Model:
+    return Model(
+        f"NPF-{readout.capitalize()} k={degree}",
+        "point-forms",
+        "pointforms.estimators:PointFormClassifier",
+        {"readout": readout, "degree": degree},
+        named=("readout", "degree"),
+    )
+
+
+def _classical(title: str, function: str) -> Model:
+    return Model(title, "classical", f"pointforms.models.classical:{function}")
 
 
 def _neural(network: str, title: str, family: str, **options: Any) -> Model:
-    return Model(title, family, partial(NeuralClassifier, network, **options))
-
-
-def _point_forms(readout: Any, degree: int) -> Model:
-    make = partial(PointFormClassifier, readout=readout, degree=degree)
-    return Model(f"NPF-{readout.capitalize()} k={degree}", "point-forms", make)
+    return Model(
+        title,
+        family,
+        "pointforms.models.neural:NeuralClassifier",
+        {"network": network, **options},
+        named=("network",),
+    )
 
 
 # Options of the baselines were chosen on validation parts inside the training clouds of
 # circles-vs-lines and rna-velocity; manifests let validation choose between the best two.
 _LARGE: dict[str, Any] = {"learning_rate": 1e-3, "weight_decay": 3.0, "epochs": 40}
 
+#: The models by name.
 MODELS: dict[str, Model] = {
     **{
         f"npf-{readout}-{degree}": _point_forms(readout, degree)
         for degree in (1, 2)
         for readout in ("tri", "gram", "flat", "diag", "pool")
     },
-    "logistic-regression": Model("Logistic regression", "classical", logistic_regression),
-    "random-forest": Model("Random forest", "classical", random_forest),
-    "svm": Model("SVM RBF", "classical", rbf_svm),
+    "logistic-regression": _classical("Logistic regression", "logistic_regression"),
+    "random-forest": _classical("Random forest", "random_forest"),
+    "svm": _classical("SVM RBF", "rbf_svm"),
     "mlp": _neural("mlp", "MLP", "point", learning_rate=1e-2, epochs=200, patience=50),
     "set-transformer": _neural(
         "set-transformer", "Set Transformer", "point", learning_rate=1e-3, weight_decay=3.0
@@ -68,30 +99,43 @@ MODELS: dict[str, Model] = {
         "graph-transformer", "GraphTransformer", "graph", learning_rate=2e-3
     ),
     "tdl": _neural("tdl", "TDL", "topological", weight_decay=3.0, epochs=40),
-    "hodge": Model("Hodge", "fixed forms", HodgeClassifier),
-    "random-forms": Model("Random point-forms", "fixed forms", random_forms),
+    "hodge": Model("Hodge", "fixed forms", "pointforms.models.hodge:HodgeClassifier"),
+    "random-forms": Model(
+        "Random point-forms", "fixed forms", "pointforms.models.random_forms:random_forms"
+    ),
 }
 
 
 def names() -> list[str]:
-    """The models that can be made."""
+    """Return the names of the models that :func:`make` can make.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> "random-forest" in pf.models.names()
+    True
+    """
     return list(MODELS)
 
 
 def make(name: str, random_state: Any = None, **options: Any) -> Any:
-    """An untrained classifier by name: `fit(clouds, y, groups)`, `predict_proba(clouds)`."""
+    """Return an untrained classifier with `fit(clouds, y, groups)` and `predict_proba(clouds)`.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+    random_state : int, RandomState or None, default None
+        Makes the fit repeat.
+    **options
+        Options of the model's class, such as `epochs`. An unknown one raises an error.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> pf.models.make("npf-diag-2", random_state=0, epochs=5).degree
+    2
+    """
     if name not in MODELS:
-        raise ValueError(f"no model {name!r}: there are {', '.join(MODELS)}")
+        raise ValueError(f"no model {name!r}: {suggest(name, MODELS)}")
     return MODELS[name].make(random_state=random_state, **options)
-
-
-def count_parameters(name: str, features: int, outputs: int) -> int | None:
-    """Trainable parameters for clouds of so many features; None where nothing is trained so."""
-    model = make(name)
-    if isinstance(model, NeuralClassifier):
-        network: Any = network_class(model.network)(features, outputs)
-    elif isinstance(model, PointFormClassifier):
-        network = PointFormNetwork(features, outputs, model.degrees(), readout=model.readout)
-    else:
-        return None
-    return sum(int(p.numel()) for p in network.parameters())

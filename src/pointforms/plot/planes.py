@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pointforms.clouds import Clouds, as_clouds
-from pointforms.io.columns import present
+from pointforms.support.suggestions import suggest
 
 # Two features, by name or number; two directions (2, D) at right angles; or None, which is the
 # plane itself where D = 2 and the principal directions beyond.
@@ -134,7 +134,7 @@ def feature_pair(pair: Any, names: Sequence[str]) -> tuple[int, int]:
     for feature in given:
         if isinstance(feature, str):
             if feature not in names:
-                raise ValueError(f"no feature {feature!r}: {present(names, feature)}")
+                raise ValueError(f"no feature {feature!r}: {suggest(feature, names)}")
             found.append(list(names).index(feature))
         else:
             if not 0 <= int(feature) < len(names):

@@ -1,4 +1,4 @@
-"""Files and folders that appear complete or not at all, and never replace what is being read."""
+"""Write files and folders so that they appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+#: How the name of an unfinished file or folder begins; a killed process may leave one behind.
+PARTIAL_PREFIX = ".part-"
 
 
 def check_output(path: Path, *sources: Path) -> None:
@@ -19,6 +22,13 @@ def check_output(path: Path, *sources: Path) -> None:
         The file that will be written.
     *sources : Path
         Files that are read to produce it.
+
+    Examples
+    --------
+    >>> check_output(Path("table.csv"), Path("table.csv"))  # there is no such file to protect
+    >>> check_output(Path("."))
+    Traceback (most recent call last):
+    ValueError: '.' is a folder: expected a file to write
     """
     if path.is_dir():
         raise ValueError(f"{os.fspath(path)!r} is a folder: expected a file to write")
@@ -48,15 +58,15 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     Examples
     --------
     >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with atomic(folder / "answer.txt") as partial:
-    ...     _ = partial.write_text("42")
-    >>> [file.name for file in folder.iterdir()]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic(Path(folder) / "answer.txt") as partial:
+    ...         _ = partial.write_text("42")
+    ...     [file.name for file in Path(folder).iterdir()]
     ['answer.txt']
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".part-{secrets.token_hex(4)}-{target.name}")
+    partial = target.with_name(f"{PARTIAL_PREFIX}{secrets.token_hex(4)}-{target.name}")
     try:
         yield partial
         if partial.is_dir() and target.exists():
@@ -70,6 +80,22 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write UTF-8 text with Unix line endings through :func:`atomic`."""
+    """Write UTF-8 text with Unix line endings through :func:`atomic`.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write. Parent folders are created.
+    text : str
+        Its whole content.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_text(Path(folder) / "new" / "notes.txt", "one line\\n")
+    ...     (Path(folder) / "new" / "notes.txt").read_bytes()
+    b'one line\\n'
+    """
     with atomic(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")

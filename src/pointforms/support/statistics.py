@@ -6,16 +6,14 @@ from collections.abc import Iterable, Sequence
 from math import isfinite, nan, sqrt
 from typing import NamedTuple
 
-import numpy as np
-
 #: A p-value below this level is called significant.
 SIGNIFICANCE_LEVEL = 0.05
 #: Coverage of every interval.
 CONFIDENCE = 0.95
 
 
-class Interval(NamedTuple):
-    """A mean and half the width of its 95 % interval.
+class Estimate(NamedTuple):
+    """A mean and half the width of its 95 % interval; also a value of a table.
 
     Attributes
     ----------
@@ -25,8 +23,16 @@ class Interval(NamedTuple):
         None where there are too few values for an interval.
     """
 
-    mean: float
-    half: float | None
+    mean: float = nan
+    half: float | None = None
+
+    def number(self) -> float:
+        """Return what a table sorts by."""
+        return self.mean
+
+    def parts(self, key: str) -> dict[str, float | None]:
+        """Return the numbers under the names that they have in CSV."""
+        return {key: self.mean, f"{key}_half": self.half}
 
 
 def is_significant(p: float) -> bool:
@@ -40,7 +46,58 @@ def is_significant(p: float) -> bool:
     return p < SIGNIFICANCE_LEVEL
 
 
-def interval(values: Iterable[float], groups: Sequence[object] | None = None) -> Interval:
+class Difference(NamedTuple):
+    """A difference with its interval and p-value; also a value of a table.
+
+    Attributes
+    ----------
+    mean : float
+    low, high : float
+        Ends of the 95 % interval; NaN where there is none.
+    p : float
+        The p-value that is shown and that decides on significance: adjusted for the number of
+        comparisons where there are several. NaN where nothing was tested.
+    p_unadjusted : float
+        The p-value of this comparison alone.
+    """
+
+    mean: float = nan
+    low: float = nan
+    high: float = nan
+    p: float = nan
+    p_unadjusted: float = nan
+
+    @property
+    def significant(self) -> bool:
+        """Whether the p-value is below the significance level."""
+        return is_significant(self.p)
+
+    def number(self) -> float:
+        """Return what a table sorts by."""
+        return self.mean
+
+    def parts(self, key: str) -> dict[str, float]:
+        """Return the numbers under the names that they have in CSV."""
+        bounds = {key: self.mean, f"{key}_low": self.low, f"{key}_high": self.high}
+        return bounds | {"p": self.p_unadjusted, "p_holm": self.p}
+
+
+class Range(NamedTuple):
+    """The smallest and the largest of several numbers; also a value of a table."""
+
+    least: float = nan
+    most: float = nan
+
+    def number(self) -> float:
+        """Return what a table sorts by."""
+        return self.most
+
+    def parts(self, key: str) -> dict[str, float]:
+        """Return the numbers under the names that they have in CSV."""
+        return {f"{key}_least": self.least, f"{key}_most": self.most}
+
+
+def interval(values: Iterable[float], groups: Sequence[object] | None = None) -> Estimate:
     """Return the mean of values and half its 95 % interval by Student's t.
 
     Parameters
@@ -59,6 +116,8 @@ def interval(values: Iterable[float], groups: Sequence[object] | None = None) ->
     >>> interval([0.5]).half is None
     True
     """
+    import numpy as np  # not needed to show numbers, which has to start quickly
+
     numbers = np.fromiter(values, dtype=np.float64)
     finite = np.isfinite(numbers)
     kept = numbers[finite]
@@ -66,9 +125,9 @@ def interval(values: Iterable[float], groups: Sequence[object] | None = None) ->
         members = np.unique(np.asarray(groups), return_inverse=True)[1][finite]
         kept = np.array([kept[members == m].mean() for m in np.unique(members)])
     if len(kept) < 2:
-        return Interval(float(kept[0]) if len(kept) else nan, None)
+        return Estimate(float(kept[0]) if len(kept) else nan, None)
     error = kept.std(ddof=1) / sqrt(len(kept))
-    return Interval(float(kept.mean()), float(student_quantile(len(kept) - 1) * error))
+    return Estimate(float(kept.mean()), float(student_quantile(len(kept) - 1) * error))
 
 
 def student_quantile(degrees_of_freedom: int) -> float:

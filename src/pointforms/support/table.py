@@ -9,44 +9,38 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import isfinite, isnan, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from math import isfinite, nan
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
-from pointforms.support.statistics import is_significant
+from pointforms.support.formatting import escape_csv, escape_latex, escape_markdown, printable
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table as RichTable
+
 
 #: Names of the text forms a table can take, apart from the terminal.
 FORMS = ("markdown", "latex", "csv")
 
 
-class Estimate(NamedTuple):
-    """A mean with half the width of its interval, as a value of a table."""
+def number(value: Any) -> float:
+    """Return the number by which a value is sorted; NaN for missing values and for text.
 
-    mean: float = nan
-    half: float | None = None
+    A value of several numbers, such as an :class:`~pointforms.support.statistics.Estimate`, has a
+    method `number` for this, and a method `parts` that names its numbers in CSV.
 
-
-class Difference(NamedTuple):
-    """A difference with its interval and p-value, as a value of a table.
-
-    Attributes
-    ----------
-    mean : float
-    low, high : float
-        Ends of the 95 % interval; NaN where there is none.
-    p : float
-        NaN where nothing was tested.
+    Examples
+    --------
+    >>> from pointforms.support.statistics import Estimate
+    >>> number(Estimate(0.9, 0.02)), number(3), number("text")
+    (0.9, 3.0, nan)
     """
-
-    mean: float = nan
-    low: float = nan
-    high: float = nan
-    p: float = nan
+    if hasattr(value, "number"):
+        return float(value.number())
+    return nan if value is None or isinstance(value, str) else float(value)
 
 
 @dataclass(frozen=True)
@@ -56,14 +50,19 @@ class Column:
     Parameters
     ----------
     key : str
-        Which value of a row it shows; also its name in CSV.
+        The key of its values in a row; also its name in CSV.
     heading : str
+        A column without a heading is written to CSV only.
     show : callable, default str
         Turns a value into text. It is not called for missing values, which are shown as nothing.
+    value : callable, optional
+        Reads the value from an item of :meth:`Table.of`. By default the attribute `key`.
+    sort : callable, default number
+        Turns a value into the number by which the HTML page sorts; NaN is sorted as text.
     left : bool, default False
         Align to the left, as for names.
     wide : bool, default False
-        Shown only when all columns are asked for.
+        In a terminal, shown only when all columns are asked for.
     best : {"max", "min"}, optional
         Print the best values, after rounding, in bold.
     """
@@ -71,9 +70,18 @@ class Column:
     key: str
     heading: str
     show: Callable[[Any], str] = str
+    value: Callable[[Any], Any] | None = None
+    sort: Callable[[Any], float] = number
     left: bool = False
     wide: bool = False
     best: str | None = None
+
+    def read(self, item: Any) -> Any:
+        """Return the value of an item in this column."""
+        return getattr(item, self.key) if self.value is None else self.value(item)
+
+
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -89,9 +97,13 @@ class Table:
         Values by key of column. Values under keys without a column are still written to CSV.
     notes : sequence of str
         Sentences below the table.
+    total : mapping, optional
+        A last row of sums, which is set apart and not written to CSV.
 
     Examples
     --------
+    >>> from pointforms.support.formatting import estimate
+    >>> from pointforms.support.statistics import Estimate
     >>> table = Table(
     ...     "Models",
     ...     [Column("model", "model", left=True), Column("auroc", "AUROC", estimate, best="max")],
@@ -117,35 +129,68 @@ class Table:
 
     title: str
     columns: Sequence[Column]
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Row]
     notes: Sequence[str] = field(default_factory=tuple)
+    total: Row | None = None
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        columns: Sequence[Column],
+        items: Iterable[Any],
+        notes: Sequence[str] = (),
+        total: Row | None = None,
+    ) -> Table:
+        """Return the table whose rows are what the columns read from items.
+
+        Examples
+        --------
+        >>> columns = [Column("name", "name", value=str), Column("size", "size", value=len)]
+        >>> print(Table.of("Words", columns, ["form", "cloud"]).csv())
+        name,size
+        form,4
+        cloud,5
+        <BLANKLINE>
+        """
+        read = {column.key: column for column in reversed(columns)}  # the first of a key reads
+        keys = list(dict.fromkeys(column.key for column in columns))
+        rows = [{key: read[key].read(item) for key in keys} for item in items]
+        return cls(title, columns, rows, notes, total)
+
+    def all_rows(self) -> list[Row]:
+        """Return the rows, and the total as the last one."""
+        return [*self.rows, *([] if self.total is None else [self.total])]
 
     def shown(self, wide: bool = True) -> list[Column]:
         """Return the columns to show: those with a value, and the wide ones if asked for."""
         return [
             column
             for column in self.columns
-            if (wide or not column.wide) and any(self.cell(row, column) for row in self.rows)
+            if column.heading
+            and (wide or not column.wide)
+            and any(self.cell(row, column) for row in self.all_rows())
         ]
 
-    def cell(self, row: Mapping[str, Any], column: Column) -> str:
+    def cell(self, row: Row, column: Column) -> str:
         """Return the text of one cell; empty where the value is missing."""
         value = row.get(column.key)
         return "" if is_missing(value) else column.show(value)
 
-    def is_best(self, row: Mapping[str, Any], column: Column) -> bool:
+    def sort_key(self, row: Row, column: Column) -> float | None:
+        """Return the number by which one cell is sorted; None for text and missing values."""
+        value = row.get(column.key)
+        key = nan if is_missing(value) else column.sort(value)
+        return key if isfinite(key) else None
+
+    def is_best(self, row: Row, column: Column) -> bool:
         """Whether a cell is among the best of its column, as it is printed."""
         if column.best is None or is_missing(row.get(column.key)):
             return False
         choose = max if column.best == "max" else min
-        best = choose(
-            (number(r.get(column.key)) for r in self.rows if not is_missing(r.get(column.key))),
-        )
+        values = [row.get(column.key) for row in self.rows]
+        best = choose(number(value) for value in values if not is_missing(value))
         return round(number(row.get(column.key)), 3) == round(best, 3)
-
-    def headed(self, title: str) -> Table:
-        """Return the same table under another title."""
-        return replace(self, title=title)
 
     def render(self, form: str, wide: bool = True) -> str:
         """Return the table as text in one of :data:`FORMS`."""
@@ -156,36 +201,38 @@ class Table:
     def markdown(self, wide: bool = True) -> str:
         """Return a GitHub table under a heading, with the notes as a list."""
         columns = self.shown(wide)
-        lines = [f"### {_markdown(self.title)}", ""]
-        lines.append(_bar(_markdown(column.heading) for column in columns))
+        lines = [f"### {escape_markdown(self.title)}", ""]
+        lines.append(_bar(escape_markdown(column.heading) for column in columns))
         lines.append(_bar(":--" if column.left else "--:" for column in columns))
-        for row in self.rows:
-            cells = [(_markdown(self.cell(row, c)), self.is_best(row, c)) for c in columns]
+        for row in self.all_rows():
+            cells = [(escape_markdown(self.cell(row, c)), self.is_best(row, c)) for c in columns]
             lines.append(_bar(f"**{text}**" if best else text for text, best in cells))
-        lines += ["", *(f"- {_markdown(note)}" for note in self.notes)]
+        lines += ["", *(f"- {escape_markdown(note)}" for note in self.notes)]
         return "\n".join(lines).rstrip() + "\n"
 
     def latex(self, wide: bool = True) -> str:
         """Return a LaTeX table, which needs the package booktabs."""
         columns = self.shown(wide)
-        rows = []
-        for row in self.rows:
-            cells = [(_latex(self.cell(row, c)), self.is_best(row, c)) for c in columns]
+
+        def line(row: Row) -> str:
+            cells = [(escape_latex(self.cell(row, c)), self.is_best(row, c)) for c in columns]
             texts = (rf"\textbf{{{text}}}" if best else text for text, best in cells)
-            rows.append(" & ".join(texts) + r" \\")
+            return " & ".join(texts) + r" \\"
+
         aligned = "".join("l" if column.left else "r" for column in columns)
         lines = [
             r"\begin{table}",
             r"\centering\small",
-            rf"\caption{{{_latex(self.title)}}}",
+            rf"\caption{{{escape_latex(self.title)}}}",
             rf"\begin{{tabular}}{{{aligned}}}",
             r"\toprule",
-            " & ".join(_latex(column.heading) for column in columns) + r" \\",
+            " & ".join(escape_latex(column.heading) for column in columns) + r" \\",
             r"\midrule",
-            *rows,
+            *map(line, self.rows),
+            *([] if self.total is None else [r"\midrule", line(self.total)]),
             r"\bottomrule",
             r"\end{tabular}",
-            *(rf"\par\footnotesize {_latex(note)}" for note in self.notes),
+            *(rf"\par\footnotesize {escape_latex(note)}" for note in self.notes),
             r"\end{table}",
         ]
         return "\n".join(lines) + "\n"
@@ -197,195 +244,64 @@ class Table:
         file = io.StringIO()
         writer = csv.DictWriter(file, names, lineterminator="\n", restval="")
         writer.writeheader()
-        writer.writerows({name: _csv(value) for name, value in row.items()} for row in flat)
+        writer.writerows({name: escape_csv(value) for name, value in row.items()} for row in flat)
         return file.getvalue()
 
-    def terminal(self, wide: bool = False) -> RichTable:
-        """Return the table for `rich` to print."""
+    def terminal(self, wide: bool = False) -> Group:
+        """Return the title, the table and its notes for `rich` to print.
+
+        Parameters
+        ----------
+        wide : bool, default False
+            Whether to show the columns that are marked as wide.
+        """
+        from rich.console import Group
+        from rich.text import Text
+
+        title = Text(printable(self.title), style="italic")
+        notes = [Text(printable(note)) for note in self.notes]
+        return Group(title, self._grid(wide), *([Text(), *notes] if notes else []))
+
+    def _grid(self, wide: bool) -> RichTable:
+        """The table itself. Numbers stay in one piece; names and headings may be wrapped."""
+        from rich import box
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        notes = Text("\n".join(printable(note) for note in self.notes))
-        view = RichTable(
-            title=Text(printable(self.title)),
-            title_justify="left",
-            caption=notes if self.notes else None,
-            caption_justify="left",
-        )
         columns = self.shown(wide)
+        grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for column in columns:
-            view.add_column(
-                Text(printable(column.heading)), justify="left" if column.left else "right"
+            width = max((len(self.cell(row, column)) for row in self.all_rows()), default=0)
+            heading = printable(column.heading)
+            lines = wrap(heading, max(width, *map(len, heading.split())))
+            grid.add_column(
+                Text("\n".join(lines)),
+                justify="left" if column.left else "right",
+                no_wrap=not column.left and not wide,
             )
-        for row in self.rows:
-            view.add_row(
-                *(
-                    Text(printable(self.cell(row, c)), style="bold" if self.is_best(row, c) else "")
-                    for c in columns
-                )
-            )
-        return view
-
-
-def number(value: Any) -> float:
-    """Return the number a value is sorted by; the mean of an estimate or difference.
-
-    NaN for missing values and for text.
-    """
-    if isinstance(value, Estimate | Difference):
-        return value.mean
-    if is_missing(value) or isinstance(value, str):
-        return nan
-    return float(value)
+        for row in self.all_rows():
+            if row is self.total:
+                grid.add_section()
+            styles = ["bold" if self.is_best(row, column) else "" for column in columns]
+            texts = [printable(self.cell(row, column)) for column in columns]
+            grid.add_row(*(Text(t, style=s) for t, s in zip(texts, styles, strict=True)))
+        return grid
 
 
 def is_missing(value: Any) -> bool:
     """Whether there is nothing to show: None, NaN, or an estimate of NaN."""
-    if isinstance(value, Estimate | Difference):
-        value = value.mean
+    if hasattr(value, "number"):
+        value = value.number()
     return value is None or (isinstance(value, float) and not isfinite(value))
 
 
-# --- how values are shown -------------------------------------------------------------------
-
-
-def estimate(value: Estimate) -> str:
-    """Show a mean with half its interval.
-
-    >>> estimate(Estimate(0.9, 0.0213))
-    '0.900 ± 0.021'
-    """
-    return f"{value.mean:.3f}" if value.half is None else f"{value.mean:.3f} ± {value.half:.3f}"
-
-
-def difference(value: Difference) -> str:
-    """Show a difference with its interval and p-value, and an arrow where it is significant.
-
-    >>> difference(Difference(-0.03, -0.05, -0.01, 0.002))
-    '−0.030 [−0.050, −0.010], p = 0.002 ↓'
-    """
-    text = signed(value.mean)
-    if isfinite(value.low):
-        text += f" [{signed(value.low)}, {signed(value.high)}]"
-    if isfinite(value.p):
-        text += f", {p_value(value.p)}"
-    if is_significant(value.p):
-        text += " ↑" if value.mean > 0 else " ↓"
-    return text
-
-
-def signed(value: float) -> str:
-    """Show a number with its sign and three digits.
-
-    >>> signed(-0.0304)
-    '−0.030'
-    """
-    return f"{value:+.3f}".replace("-", "−")
-
-
-def p_value(value: float) -> str:
-    """Show a p-value.
-
-    >>> p_value(0.00012)
-    'p < 0.001'
-    """
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
-
-
-def seconds(value: float) -> str:
-    """Show a duration in seconds with two or three digits.
-
-    >>> seconds(0.1234), seconds(83.4)
-    ('0.12', '83')
-    """
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def thousands(count: float) -> str:
-    """Show a whole number with spaces between thousands.
-
-    >>> thousands(1465666)
-    '1 465 666'
-    """
-    return f"{count:,.0f}".replace(",", " ")
-
-
-def binary_size(count: float) -> str:
-    """Show a number of bytes in binary units; in GiB from a tenth of one.
-
-    >>> binary_size(768_320_000), binary_size(4.25 * 2**20), binary_size(512)
-    ('0.72 GiB', '4.25 MiB', '0.50 KiB')
-    """
-    for unit, size, least in (("TiB", 2**40, 1.0), ("GiB", 2**30, 0.1), ("MiB", 2**20, 0.1)):
-        if count >= least * size:
-            return f"{count / size:.2f} {unit}"
-    return f"{count / 2**10:.2f} KiB"
-
-
-def printable(text: str) -> str:
-    """Return text without newlines and other characters that move a cursor or hide themselves."""
-    return "".join(c if c.isprintable() else " " for c in text)
-
-
-# --- escaping -------------------------------------------------------------------------------
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row in which estimates and differences are several numbers."""
+def _flat(row: Row) -> dict[str, Any]:
+    """A row in which values of several numbers have one entry per number."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
-        if isinstance(value, Estimate):
-            flat |= {key: value.mean, f"{key}_half": value.half}
-        elif isinstance(value, Difference):
-            flat |= {key: value.mean, f"{key}_low": value.low, f"{key}_high": value.high}
-            flat[f"{key}_p"] = value.p
-        else:
-            flat[key] = value
+        flat |= value.parts(key) if hasattr(value, "parts") else {key: value}
     return flat
 
 
 def _bar(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-
-
-def _markdown(text: str) -> str:
-    text = re.sub(r"[&<>]", lambda match: _HTML[match[0]], printable(text))
-    return re.sub(r"([\\`*_{}\[\]|~$])", r"\\\1", text)
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    **{c: rf"\{c}" for c in "{}$&#%_"},
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "`": r"\textasciigrave{}",
-    '"': "''",
-    # at the start of a row a bracket would be an option of the \\ before it
-    "[": "{[}",
-    "]": "{]}",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "−": "$-$",
-    "–": "--",
-    "≥": r"$\geq$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-}
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(c, c) for c in printable(text))
-
-
-def _csv(value: Any) -> str:
-    if value is None or (isinstance(value, float) and isnan(value)):
-        return ""
-    text = printable(str(value))
-    # spreadsheets run text that starts like this as a formula
-    return f"'{text}" if isinstance(value, str) and text[:1] in ("=", "+", "-", "@") else text

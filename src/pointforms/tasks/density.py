@@ -19,8 +19,7 @@ def density_check(seed: int, clouds: int = 300, points: int = 128) -> Task:
         "density-check",
         made,
         ("even", "peaked"),
-        "circles sampled by von Mises densities of low against high concentration",
-        seed,
+        seed=seed,
     )
 
 
@@ -49,8 +48,7 @@ def density_shift(seed: int, clouds: int = 296, points: int = 256) -> Task:
         np.array(groups),
         ("x", "y"),
         ("circle", "ellipse"),
-        "circles against ellipses, sampled by densities that differ between the folds",
-        seed,
+        seed=seed,
     )
 
 

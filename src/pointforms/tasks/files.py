@@ -19,8 +19,6 @@ from pointforms.io import (
 from pointforms.support.extras import need
 from pointforms.tasks.task import Task
 
-SUFFIXES = (".parquet", ".csv", ".tsv", ".npz", ".h5ad")
-
 
 def read(
     data: str | os.PathLike[str] | Any,

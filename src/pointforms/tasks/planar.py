@@ -36,13 +36,12 @@ def circles_vs_lines(seed: int, clouds: int = 300, points: int = 128) -> Task:
         "circles-vs-lines",
         made,
         ("circles", "lines"),
-        "trajectories that turn against trajectories that leave, through the same places",
-        seed,
+        seed=seed,
     )
 
 
 def concentric_circles(seed: int, clouds: int = 300, points: int = 128) -> Task:
-    """One circle, against two about the same centre whose radii have the same mean."""
+    """One circle against two with the same centre, whose radii have the same mean."""
     rng = np.random.default_rng([seed, 3])
 
     def pair() -> tuple[np.ndarray, np.ndarray]:
@@ -56,8 +55,7 @@ def concentric_circles(seed: int, clouds: int = 300, points: int = 128) -> Task:
         "concentric-circles",
         _pairs(pair, clouds, rng),
         ("one circle", "two circles"),
-        "one circle against two concentric ones of the same mean radius",
-        seed,
+        seed=seed,
     )
 
 
@@ -77,8 +75,7 @@ def parallel_lines(seed: int, clouds: int = 300, points: int = 128) -> Task:
         "parallel-lines",
         _pairs(pair, clouds, rng),
         ("one line", "two lines"),
-        "one segment against two parallel ones about the same middle",
-        seed,
+        seed=seed,
     )
 
 
@@ -101,8 +98,7 @@ def colocated(seed: int, clouds: int = 300, points: int = 128) -> Task:
         "colocated",
         _pairs(pair, clouds, rng),
         ("arcs", "segments"),
-        "circle arcs against segments through the same places",
-        seed,
+        seed=seed,
     )
 
 
@@ -110,12 +106,10 @@ def polar(radius: np.ndarray | float, angle: np.ndarray | float) -> np.ndarray:
     return np.stack(np.broadcast_arrays(radius * np.cos(angle), radius * np.sin(angle)), -1)
 
 
-def paired(
-    name: str, clouds: list[np.ndarray], classes: tuple[str, str], description: str, seed: int
-) -> Task:
+def paired(name: str, clouds: list[np.ndarray], classes: tuple[str, str], seed: int) -> Task:
     """Clouds of class 0 and 1 in turn; each two neighbours are a group."""
     order = np.arange(len(clouds))
-    return Task(name, clouds, order % 2, order // 2, ("x", "y"), classes, description, seed)
+    return Task(name, clouds, order % 2, order // 2, ("x", "y"), classes, seed=seed)
 
 
 def _pairs(

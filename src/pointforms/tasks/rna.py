@@ -111,6 +111,5 @@ def kinetic_regimes(
         order // 2,
         tuple(f"{kind}{g}" for kind in "us" for g in range(genes)),
         ("base", "perturbed"),
-        "early fragments of simulated RNA kinetics under two sets of rates",
-        seed,
+        seed=seed,
     )

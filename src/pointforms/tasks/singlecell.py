@@ -50,8 +50,7 @@ def singlecell(seed: int, clouds: int = 320, points: int = 128, genes: int = 50)
         order // 2,
         tuple(f"gene{g}" for g in range(genes)),
         ("population A", "population B"),
-        "simulated cells on a forking manifold, one branch of which differs between populations",
-        seed,
+        seed=seed,
     )
 
 

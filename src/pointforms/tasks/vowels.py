@@ -42,7 +42,6 @@ def japanese_vowels(seed: int) -> Task:
         utterances,
         tuple(f"c{j + 1}" for j in range(clouds[0].shape[1])),
         tuple(f"speaker {name}" for name in speakers),
-        "frames of spoken vowels (real recordings); which of nine speakers?",
-        seed,
+        seed=seed,
         split=split,
     )

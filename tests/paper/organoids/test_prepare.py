@@ -209,8 +209,8 @@ def test_commands(tmp_path, monkeypatch, table):
     assert nothing.exit_code == 2
     with pytest.raises(FileNotFoundError, match="no prepared task 'pdo-efp' in 'pdo'"):
         tasks.load("pdo-efp")
-    with pytest.raises(FileNotFoundError, match="npf pdo prepare"):
-        tasks.load("pdo-nothing")
+    with pytest.raises(ValueError, match="no task 'pdo-cafe': did you mean 'pdo-caf'"):
+        tasks.load("pdo-cafe")
 
 
 def test_experiments_see_the_coordinates_of_the_fold(folder, monkeypatch, tmp_path):

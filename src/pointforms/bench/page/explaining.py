@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from pointforms import models
-from pointforms.bench.known_tasks import depends_on_fold, digest
 from pointforms.bench.lines import size_title
 from pointforms.bench.page.configuration import options_text
 from pointforms.bench.page.content import origin
@@ -25,7 +24,6 @@ from pointforms.bench.page.views import (
 )
 from pointforms.bench.records import Record, Size
 from pointforms.bench.statistics import selected
-from pointforms.cli.tasks import find
 from pointforms.estimators import PointFormClassifier, auroc
 from pointforms.estimators.targets import ClassTargets
 from pointforms.estimators.trainer import class_probabilities
@@ -34,6 +32,7 @@ from pointforms.explain.salience import Salience
 from pointforms.geometry.field import GramField
 from pointforms.plot.form_data import area_map_data, comparison_pca_data, form_field_data
 from pointforms.plot.planes import Plane, look
+from pointforms.tasks.catalogue import content_digest, depends_on_fold, find
 from pointforms.tasks.task import Task
 
 # Without being asked: so many tasks, whose fits took at most so many seconds.
@@ -103,10 +102,8 @@ def refit(record: Record) -> Refit:
     row = record.row
     if row.digest != replace(row, settings=None).digest:
         raise ValueError(f"{row.title} was fitted with other defaults: it cannot be fitted again")
-    if row.content is not None and row.content != digest(row.task):
-        raise ValueError(
-            f"{Path(row.task).name} has changed since it was fitted: it cannot be fitted again"
-        )
+    if row.content is not None and row.content != content_digest(row.task):
+        raise ValueError(f"{Path(row.task).name} has changed since it was fitted")
     task = find(row.task, row.task_seed, row.clouds, row.points)
     clouds = task.in_fold(record.fold) if depends_on_fold(row.task) else task.clouds
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}

@@ -10,11 +10,11 @@ import numpy as np
 
 from pointforms import tasks
 from pointforms.estimators import PointFormClassifier
-from pointforms.io.columns import present
 from pointforms.paper.figures.geometry import gram_field_figure, restricted_forms_figure
 from pointforms.paper.figures.learned import circles_figure, rna_figure
 from pointforms.paper.theory.density import density_check
 from pointforms.paper.theory.figures import draw_density
+from pointforms.support.suggestions import suggest
 from pointforms.tasks.rna import regimes
 
 if TYPE_CHECKING:
@@ -89,5 +89,5 @@ FIGURES: dict[str, PaperFigure] = {
 def paper_figure(name: str) -> PaperFigure:
     """A figure by name."""
     if name not in FIGURES:
-        raise ValueError(f"no figure {name!r}: {present(list(FIGURES), name)}")
+        raise ValueError(f"no figure {name!r}: {suggest(name, FIGURES)}")
     return FIGURES[name]

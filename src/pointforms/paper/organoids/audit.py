@@ -11,9 +11,10 @@ import numpy as np
 from scipy.special import softmax
 
 from pointforms.estimators.metrics import auroc
+from pointforms.paper.organoids.catalogue import read_facts
 from pointforms.paper.organoids.labels import RESPONSES
 from pointforms.paper.organoids.schema import Policy, schema, withheld
-from pointforms.paper.organoids.task import load_from, read_facts
+from pointforms.paper.organoids.task import load_from
 from pointforms.tasks.task import Task
 
 COPY = 0.99  # a correlation from which on a marker is a copy of another

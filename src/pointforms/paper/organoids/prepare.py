@@ -17,6 +17,13 @@ import numpy as np
 from pointforms._version import __version__
 from pointforms.clouds import Clouds
 from pointforms.io import save_npz
+from pointforms.paper.organoids.catalogue import (
+    COMPONENTS,
+    MARKER_CELLS,
+    MARKER_TASKS,
+    RESPONSE_CELLS,
+    RESPONSE_TASKS,
+)
 from pointforms.paper.organoids.conditions import Condition, Gathered, gather
 from pointforms.paper.organoids.labels import RESPONSES, Labels, Means
 from pointforms.paper.organoids.schema import PAIRS, Policy, schema, withheld
@@ -24,10 +31,6 @@ from pointforms.paper.organoids.simulate import MARK
 from pointforms.paper.organoids.table import CellTable, Part
 from pointforms.tasks.task import grouped_folds
 
-# Cells of a cloud, at most.
-RESPONSE_CELLS, MARKER_CELLS = 256, 128
-# Response coordinates, projected from the markers that are left.
-COMPONENTS = 12
 # 44-marker tasks: what their classes are.
 CLASSES: dict[str, Callable[[Condition], str]] = {
     "celltype": lambda c: c.cell_type,
@@ -36,13 +39,6 @@ CLASSES: dict[str, Callable[[Condition], str]] = {
     "patient": lambda c: c.patient,
 }
 TASKS = (*RESPONSES, *CLASSES)
-# What the published table gives: 24 treated conditions of 10 patients; 27 conditions of 10
-# patients and 4 pairs of culture and cell type. Clouds, and cells of the largest.
-SIZES = {f"pdo-{name}": (240, RESPONSE_CELLS) for name in RESPONSES} | {
-    f"pdo-{name}": (1080, MARKER_CELLS) for name in CLASSES
-}
-# Those whose coordinates are fitted in every fold.
-BY_FOLD = tuple(f"pdo-{name}" for name in RESPONSES)
 
 
 @dataclass(frozen=True)
@@ -273,15 +269,7 @@ def _check_folds(name: str, labels: np.ndarray, groups: np.ndarray, folds: np.nd
 
 
 def _description(name: str, simulated: bool) -> str:
-    what = {
-        "tumor-selective": "drug response of tumour cells beyond that of fibroblasts",
-        "efp": "epithelial functional perturbation by a drug",
-        "caf": "reprogramming of tumour cells by fibroblasts under a drug",
-        "celltype": "tumour cells or fibroblasts",
-        "culture": "organoids, fibroblasts, or both together",
-        "treatment": "which drug",
-        "patient": "which patient",
-    }[name]
+    what = (RESPONSE_TASKS | MARKER_TASKS)[name]
     return f"{'SIMULATED organoids' if simulated else 'organoids'}: {what}"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,15 +10,8 @@ import numpy as np
 
 from pointforms.geometry.settings import check_int
 from pointforms.io import read_annotated_npz
+from pointforms.paper.organoids.catalogue import read_facts
 from pointforms.tasks.task import Task, grouped_folds
-
-# Where prepared tasks are, unless this variable names another folder.
-_FOLDER, VARIABLE = "pdo", "POINTFORMS_PDO"
-
-
-def prepared_folder() -> Path:
-    """The folder of prepared tasks: $POINTFORMS_PDO, or `pdo` where one is."""
-    return Path(os.environ.get(VARIABLE, _FOLDER))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,17 +59,6 @@ def principal(cells: np.ndarray, components: int) -> tuple[np.ndarray, np.ndarra
     return mean, (leading * signs) / scale[:, None]
 
 
-def load_prepared(
-    name: str, seed: int = 0, clouds: int | None = None, points: int | None = None
-) -> Task:
-    """A task that `npf pdo prepare` has written, perhaps with fewer clouds and cells.
-
-    Another seed than that of the preparation gives other folds, and other clouds and cells where
-    only some are asked for.
-    """
-    return load_from(prepared_folder() / name, seed, clouds, points)
-
-
 def load_from(
     folder: Path, seed: int | None = None, clouds: int | None = None, points: int | None = None
 ) -> Task:
@@ -109,21 +89,6 @@ def load_from(
     if told["components"] is None:
         return Task(**content)
     return ProjectedTask(**content, components=int(told["components"]))
-
-
-def read_facts(folder: Path) -> dict[str, Any]:
-    """What the preparation noted of a task."""
-    file = folder / "task.json"
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"no prepared task {folder.name!r} in {os.fspath(folder.parent)!r}: `npf pdo prepare "
-            f"TABLE` writes it; {VARIABLE} names another folder"
-        )
-    try:
-        told: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(file)!r} is damaged: {error}") from None
-    return told
 
 
 def _some(count: int, wanted: int | None, what: str, seed: int, least: int) -> np.ndarray:

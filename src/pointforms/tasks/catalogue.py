@@ -1,0 +1,385 @@
+"""The catalogue of tasks: what can be loaded by name, described without loading any of it.
+
+An entry names the function that makes a task as "module:function", so that this module imports
+neither NumPy nor anything else that is slow. Rooms above `tasks` add their entries with
+:func:`register`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pointforms.support.suggestions import suggest
+
+if TYPE_CHECKING:
+    from pointforms.tasks.task import Task
+
+#: Endings of the files that :func:`find` and :func:`pointforms.tasks.read` accept.
+SUFFIXES = (".parquet", ".csv", ".tsv", ".npz", ".h5ad")
+# The digest of simulated cells starts with this, so that tables can say so.
+SIMULATED = "simulated-"
+# The smallest sizes a task can have: two clouds of each class in every fold, two points.
+_LEAST = {"clouds": 20, "points": 2}
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """A task in the catalogue.
+
+    Attributes
+    ----------
+    name : str
+    clouds, points : int
+        Usual number of clouds, and of points in the largest of them.
+    features, classes : int
+    description : str
+        One line.
+    maker : str
+        The function that makes the task, as "module:function". It takes the seed and, where the
+        size can be chosen, `clouds` and `points`.
+    fewest_points : int, optional
+        Usual number of points in the smallest cloud, where sizes differ.
+    fixed_size : bool, default False
+        Whether `clouds` and `points` cannot be chosen.
+    recorded : bool, default False
+        Whether the clouds were recorded; otherwise they are simulated.
+    by_fold : bool, default False
+        Whether the coordinates of the clouds depend on the fold.
+    prepared : bool, default False
+        Whether the task has to be prepared on disk before it can be loaded.
+    """
+
+    name: str
+    clouds: int
+    points: int
+    features: int
+    classes: int
+    description: str
+    maker: str
+    fewest_points: int | None = None
+    fixed_size: bool = False
+    recorded: bool = False
+    by_fold: bool = False
+    prepared: bool = False
+
+    def load(self, seed: int = 0, clouds: int | None = None, points: int | None = None) -> Task:
+        """Return the task with this seed, in its usual size unless another is given."""
+        from pointforms.geometry.settings import check_int
+
+        check_int("seed", seed, at_least=0)
+        sizes = {"clouds": clouds, "points": points}
+        chosen = {option: value for option, value in sizes.items() if value is not None}
+        for option, value in chosen.items():
+            self.check_size(option, value)
+        return self._make(seed, **chosen)
+
+    def _make(self, seed: int, **sizes: int) -> Task:
+        task: Task = self._function()(seed, **sizes)
+        return replace(task, description=self.description)
+
+    def check_size(self, option: str, value: int) -> None:
+        """Raise an error if `clouds` or `points` has a value that this task cannot have."""
+        from pointforms.geometry.settings import check_int
+
+        if self.fixed_size:
+            raise ValueError(f"{option}={value}: {self.name} has a fixed size")
+        check_int(option, value, at_least=_LEAST[option])
+
+    def about(self) -> str:
+        """Return what the task contains and what it is for, as text of several lines."""
+        return inspect.getdoc(self._function()) or self.description
+
+    def digest(self) -> str | None:
+        """Return a hash of prepared content; None for a task that its name and seed determine."""
+        return None
+
+    def summary(self) -> dict[str, Any] | None:
+        """Return a row for a table of tasks; None for a task that has not been prepared."""
+        few, many = self.fewest_points, self.points
+        return {
+            "task": self.name,
+            "clouds": self.clouds,
+            "points": str(many) if few is None or few == many else f"{few}-{many}",
+            "features": self.features,
+            "classes": self.classes,
+            "description": self.description,
+        }
+
+    def _function(self) -> Callable[..., Task]:
+        module, _, function = self.maker.partition(":")
+        made: Callable[..., Task] = getattr(importlib.import_module(module), function)
+        return made
+
+
+def _entries() -> list[TaskEntry]:
+    planar, density = "pointforms.tasks.planar", "pointforms.tasks.density"
+    rna = "pointforms.tasks.rna"
+    return [
+        TaskEntry(
+            "circles-vs-lines", 300, 128, 2, 2,
+            "trajectories that turn against trajectories that leave, through the same places",
+            f"{planar}:circles_vs_lines",
+        ),
+        TaskEntry(
+            "concentric-circles", 300, 128, 2, 2,
+            "one circle against two concentric ones of the same mean radius",
+            f"{planar}:concentric_circles",
+        ),
+        TaskEntry(
+            "parallel-lines", 300, 128, 2, 2,
+            "one segment against two parallel ones about the same middle",
+            f"{planar}:parallel_lines",
+        ),
+        TaskEntry(
+            "colocated", 300, 128, 2, 2,
+            "circle arcs against segments through the same places",
+            f"{planar}:colocated",
+        ),
+        TaskEntry(
+            "density-check", 300, 128, 2, 2,
+            "circles sampled by von Mises densities of low against high concentration",
+            f"{density}:density_check",
+        ),
+        TaskEntry(
+            "density-shift", 296, 256, 2, 2,
+            "circles against ellipses, sampled by densities that differ between the folds",
+            f"{density}:density_shift",
+        ),
+        TaskEntry(
+            "singlecell", 320, 128, 50, 2,
+            "simulated cells on a forking manifold, one branch of which differs between "
+            "populations",
+            "pointforms.tasks.singlecell:singlecell",
+        ),
+        TaskEntry(
+            "rna-velocity", 1000, 40, 50, 2,
+            "early fragments of simulated RNA kinetics under two sets of rates",
+            f"{rna}:rna_velocity", fewest_points=5,
+        ),
+        TaskEntry(
+            "rna-velocity-quick", 160, 15, 24, 2,
+            "early fragments of simulated RNA kinetics under two sets of rates",
+            f"{rna}:rna_velocity_quick", fewest_points=4,
+        ),
+        TaskEntry(
+            "japanese-vowels", 640, 29, 12, 9,
+            "frames of spoken vowels (real recordings); which of nine speakers?",
+            "pointforms.tasks.vowels:japanese_vowels",
+            fewest_points=7, fixed_size=True, recorded=True,
+        ),
+    ]  # fmt: skip
+
+
+_CATALOGUE: dict[str, TaskEntry] = {one.name: one for one in _entries()}
+
+
+def register(entry: TaskEntry) -> None:
+    """Add an entry to the catalogue, or replace the one of the same name."""
+    _CATALOGUE[entry.name] = entry
+
+
+def names(prepared: bool = False) -> list[str]:
+    """Return the names of the tasks that can be loaded.
+
+    Parameters
+    ----------
+    prepared : bool, default False
+        Include those that have to be prepared on disk first, such as the organoid tasks.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> pf.tasks.names()[:3]
+    ['circles-vs-lines', 'concentric-circles', 'parallel-lines']
+    >>> [name for name in pf.tasks.names(prepared=True) if name.startswith("pdo-")][:2]
+    ['pdo-tumor-selective', 'pdo-efp']
+    """
+    return [name for name, one in _CATALOGUE.items() if prepared or not one.prepared]
+
+
+def entry(name: str) -> TaskEntry:
+    """Return the catalogue's entry of a task.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> pf.tasks.entry("colocated").clouds
+    300
+    """
+    if name not in _CATALOGUE:
+        raise ValueError(f"no task {name!r}: {suggest(name, _CATALOGUE)}")
+    return _CATALOGUE[name]
+
+
+def about(name: str) -> str:
+    """Return what a task contains and what it is for.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> print(pf.tasks.about("concentric-circles"))
+    One circle against two with the same centre, whose radii have the same mean.
+    """
+    return entry(name).about()
+
+
+def load(name: str, seed: int = 0, clouds: int | None = None, points: int | None = None) -> Task:
+    """Load a task by its name. The same seed gives the same values on every machine.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`, or a task such as "pdo-efp" that `npf pdo prepare` has written.
+    seed : int, default 0
+        Seed of the clouds, where they are simulated, and of the folds.
+    clouds : int, optional
+        Number of clouds (default: as in the paper).
+    points : int, optional
+        Number of points per cloud, or the largest number where sizes differ (default: as in the
+        paper).
+
+    Returns
+    -------
+    Task
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> pf.tasks.load("circles-vs-lines", clouds=20, points=16)
+    Task('circles-vs-lines': 20 clouds of 16 points in R^2, 2 classes)
+    """
+    return entry(name).load(seed, clouds, points)
+
+
+def find(
+    name: str | os.PathLike[str],
+    seed: int = 0,
+    clouds: int | None = None,
+    points: int | None = None,
+    *,
+    cloud: str = "cloud",
+    label: str = "label",
+    group: str | None = None,
+    features: Sequence[str] | None = None,
+) -> Task:
+    """Load a task by its name, or read one from a file.
+
+    Parameters
+    ----------
+    name : str or path-like
+        A name of the catalogue, or a file that ends in one of :data:`SUFFIXES`.
+    seed : int, default 0
+        Seed of the clouds, where they are simulated, and of the folds.
+    clouds : int, optional
+        Number of clouds. Not for files.
+    points : int, optional
+        Number of points per cloud. Not for files.
+    cloud : str, default "cloud"
+        The file's column of cloud ids.
+    label : str, default "label"
+        The file's column of labels.
+    group : str, optional
+        The file's column of groups, which stay on one side of every split.
+    features : sequence of str, optional
+        The file's columns of coordinates (default: all numeric columns).
+
+    Returns
+    -------
+    Task
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> len(pf.tasks.find("colocated", clouds=20))
+    20
+    """
+    name = os.fspath(name)
+    if name in _CATALOGUE:
+        if features is not None:
+            raise ValueError(
+                f"features={list(features)}: {name} has its own; columns are chosen in files only"
+            )
+        return load(name, seed, clouds, points)
+    if Path(name).suffix.lower() not in SUFFIXES:
+        raise ValueError(
+            f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}"
+        )
+    if clouds is not None or points is not None:
+        raise ValueError(
+            f"clouds={clouds}, points={points}: sizes are for tasks of the catalogue, not for files"
+        )
+    from pointforms.tasks.files import read
+
+    return read(name, cloud, label, group, features, seed=seed)
+
+
+def resolve(name: str, folder: Path) -> str:
+    """Return the name of a catalogued task as it is, and a file of `folder` as its full path."""
+    if name in _CATALOGUE:
+        return name
+    if Path(name).suffix.lower() not in SUFFIXES:
+        raise ValueError(
+            f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}"
+        )
+    path = folder / name
+    if not path.is_file():
+        beside = path.parent.glob("*") if path.parent.is_dir() else ()
+        files = sorted(p.name for p in beside if p.suffix.lower() in SUFFIXES)
+        hint = suggest(path.name, files) if files else "paths start at the manifest's folder"
+        raise ValueError(f"no file {name!r}: {hint}")
+    return path.resolve().as_posix()
+
+
+def depends_on_fold(task: str) -> bool:
+    """Whether the coordinates of a task, by name or path, are fitted in every fold."""
+    return task in _CATALOGUE and _CATALOGUE[task].by_fold
+
+
+def content_digest(task: str) -> str | None:
+    """Return a hash of the content of a file or of a prepared task.
+
+    None for a task that its name and seed determine, and for one that is not prepared yet.
+    """
+    return _CATALOGUE[task].digest() if task in _CATALOGUE else file_digest(Path(task))
+
+
+def file_digest(path: Path) -> str:
+    """Return a short hash of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def is_simulated(digest: str | None) -> bool:
+    """Whether a content digest is that of simulated cells."""
+    return (digest or "").startswith(SIMULATED)
+
+
+def full_size(task: str) -> tuple[int, int] | None:
+    """Return the usual number of clouds and of points in the largest; None for files."""
+    if task not in _CATALOGUE:
+        return None
+    return _CATALOGUE[task].clouds, _CATALOGUE[task].points
+
+
+def check_size(task: str, option: str, value: int) -> None:
+    """Raise an error if `clouds` or `points` has a value that a task or file cannot have."""
+    if task not in _CATALOGUE:
+        raise ValueError(f"{option}={value}: {Path(task).name} has a fixed size")
+    _CATALOGUE[task].check_size(option, value)
+
+
+def _unknown(name: str) -> ValueError:
+    endings = ", ".join(SUFFIXES)
+    return ValueError(f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {endings}")
