@@ -149,7 +149,7 @@ class NumberTargets:
     @property
     def outputs(self) -> int:
         """Number of targets."""
-        return self.values.shape[1]
+        return len(self.mean)
 
     def tensor(self, dtype: torch.dtype) -> Tensor:
         """Return the standardised numbers."""
