@@ -93,16 +93,16 @@ def test_all_routes_agree(degree, rank, rng, monkeypatch):
     F = module.network(plain.points)
     pulled = F @ torch.stack([_padded_compound(f, degree, 30) for f in fields])
     expected = torch.einsum("bn,bnxc,bnyc->bxy", plain.weights, pulled, pulled)
-    found = [module(plain, plain.points)]
+    routes = [module(plain, plain.points)]
     prepared = batch_of(fields, degrees=(degree,))
     assert (degree in prepared.metrics) == (2 * comb(rank or D, degree) > comb(D, degree))
-    found.append(module(prepared, prepared.points))
+    routes.append(module(prepared, prepared.points))
     if degree >= 2:
         monkeypatch.setattr(module_file, "COMPOUND_MAX", -1)
         monkeypatch.setattr(module_file, "_WORKING_SET", 500)
-        found.append(module(plain, plain.points))
+        routes.append(module(plain, plain.points))
     reference = gradients(expected, module)
-    for C in found:
+    for C in routes:
         torch.testing.assert_close(C, expected, rtol=1e-9, atol=1e-12)
         for a, b in zip(gradients(C, module), reference, strict=True):
             torch.testing.assert_close(a, b, rtol=1e-7, atol=1e-9)

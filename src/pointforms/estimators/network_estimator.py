@@ -23,7 +23,7 @@ from pointforms.estimators.trainer import (
     class_probabilities,
     train,
 )
-from pointforms.estimators.validation import validation_part
+from pointforms.estimators.validation_split import validation_part
 from pointforms.geometry.settings import check_int
 
 # torch draws initial parameters from one generator, which all threads share.

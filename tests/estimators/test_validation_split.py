@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pointforms.estimators.validation import validation_part
+from pointforms.estimators.validation_split import validation_part
 
 
 class TestValidationPart:
