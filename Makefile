@@ -1,32 +1,35 @@
-# Everything runs from .venv, which the first target that needs it makes.
+# Everything runs from .venv, which the first target that needs it creates. `make help` lists all.
 PYTHON ?= python3
 PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-slow check bench docs clean
+.PHONY: demo test test-slow check bench docs clean help
 
-demo: .venv/installed-demo
+demo: .venv/installed-demo  ## estimate a Gram field, train, compare models, write demo/report.html
 	.venv/bin/npf demo
 
-test: .venv/installed-test
+test: .venv/installed-test  ## run the test suite and the examples in docstrings
 	.venv/bin/python -m pytest
 
-test-slow: .venv/installed-test
+test-slow: .venv/installed-test  ## run the long tests (training, clusters, a browser)
 	.venv/bin/python -m pytest -m slow
 
-check: .venv/installed-dev
+check: .venv/installed-dev  ## check format, lint, direction of imports, and types
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/lint-imports
 	.venv/bin/mypy
 
-bench: .venv/installed-test
+bench: .venv/installed-test  ## measure accuracy, speed and scaling against their bounds
 	.venv/bin/python -m benchmarks
 
-docs: .venv/installed-docs
+docs: .venv/installed-docs  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 
-clean:
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+clean:  ## remove .venv and everything that was built
 	rm -rf .venv demo build site *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 .venv/bin/python:

@@ -1,1 +1,1 @@
-"""Accuracy and speed of the library, each by one command that prints its table."""
+"""Benchmarks of accuracy, speed and scaling; each prints a table of figures with bounds."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [accuracy] [speed] [learning] [tasks] [scaling]`: all, if none is named."""
+"""Run `python -m benchmarks [accuracy] [speed] [learning] [tasks] [scaling]`; default: all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALL = {
 def main(names: list[str]) -> int:
     unknown = [name for name in names if name not in _ALL]
     if unknown:
-        print(f"no benchmark {unknown[0]!r}: there are {', '.join(_ALL)}", file=sys.stderr)
+        print(f"unknown benchmark {unknown[0]!r}: expected {', '.join(_ALL)}", file=sys.stderr)
         return 2
     missed = [figure for name in names or list(_ALL) for figure in _ALL[name]()]
     return 1 if missed else 0

@@ -1,4 +1,4 @@
-"""How close Gram fields come to manifolds whose tangent spaces are known."""
+"""Accuracy of Gram fields on manifolds whose tangent spaces are known."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def samples(sampler: Sampler, seeds: Iterable[int] = SEEDS) -> list[Sample]:
 
 
 def errors(sampler: Sampler, **settings: Any) -> tuple[float, float, float]:
-    """Means over the seeds: relative error raw, angle in degrees, relative error as projector."""
+    """Return means over the seeds: raw relative error, angle in degrees, projector's error."""
     rows = []
     for sample in samples(sampler):
         raw = pf.gram_field(sample.points, **settings)
@@ -96,7 +96,7 @@ def automatic_neighbors(results: Results) -> None:
 
 
 def density_correction(results: Results) -> None:
-    """∫⟨ω, x²ω⟩ = ∫ x² = π on the circle, for ω = -y dx + x dy and any sampling density."""
+    """Estimate ∫⟨ω, x²ω⟩ = ∫ x² = π on the circle; ω = -y dx + x dy, any sampling density."""
     for kappa in track((0.5, 1.0, 2.0), "density correction"):
         clouds = circles(kappa, noise=0.0, seeds=range(20))
         raw, sharp = (integral_errors(clouds, spectrum=name) for name in ("raw", "projector"))
@@ -111,7 +111,7 @@ def density_correction(results: Results) -> None:
 
 
 def consistency(results: Results) -> None:
-    """Errors on the sphere as n grows and ε falls by the rate of the theory.
+    """Measure errors on the sphere as n grows and ε falls at the rate given by the theory.
 
     ε starts at Berry and Harlim's choice for n = 500. k₀ does not grow, so ρ keeps its noise.
     """
@@ -134,7 +134,7 @@ def consistency(results: Results) -> None:
 
 
 def main() -> list[str]:
-    """Print the table, and return what it missed."""
+    """Print the table and return the figures that missed their bounds."""
     results = Results("Accuracy: means over seeds 0-4 (von Mises: 0-19)")
     for part in (known_tangents, automatic_neighbors, density_correction, consistency):
         part(results)

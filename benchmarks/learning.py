@@ -1,4 +1,4 @@
-"""What learning costs: the layer beside its network, many fits beside a plain loop."""
+"""Cost of learning: the layer compared with its network, many fits compared with a plain loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pointforms.nn.stores import FieldStore
 
 
 def comparison_layer(results: Results) -> None:
-    """Forward and backward on 32 clouds × 256 × 12 with 8 forms, one thread."""
+    """Time forward and backward passes on 32 clouds × 256 × 12 with 8 forms, on one thread."""
     rng = np.random.default_rng(0)
     clouds = [rng.normal(size=(256, 12)).astype(np.float32) for _ in range(32)]
     for degree, rank, reach in ((1, None, 0.45), (2, None, 2.2), (2, 6, 0.8)):
@@ -43,18 +43,18 @@ def comparison_layer(results: Results) -> None:
 
 
 def many_fits(results: Results, epochs: int = 15) -> None:
-    """5 folds × 5 seeds of circles-vs-lines; the plain loop is timed on a part."""
+    """Train 5 folds × 5 seeds of circles-vs-lines; time the plain loop on some of them."""
     task = pf.tasks.load("circles-vs-lines")
     estimator = pf.PointFormClassifier(epochs=epochs)
     fields = estimator.prepare(task.clouds)
     cores = os.cpu_count() or 1
 
     def ours() -> None:
-        found.append(
+        cross_fits.append(
             cross_fit(estimator, fields, task.labels, task.folds, range(5), task.groups, cores)
         )
 
-    found: list = []
+    cross_fits: list = []
     y = torch.from_numpy(task.labels)
     targets = ClassTargets.of(task.labels, len(task))
     plans = [
@@ -71,21 +71,20 @@ def many_fits(results: Results, epochs: int = 15) -> None:
             scores.append(roc_auc_score(task.labels[test], out[test]))
 
     threads = torch.get_num_threads()
-    torch.set_num_threads(cores)  # the plain loop takes torch's default
+    torch.set_num_threads(cores)  # the plain loop uses torch's default
     mine, loop = best(ours, plain, repeats=1)
     torch.set_num_threads(threads)
     case = "25 fits of circles-vs-lines"
-    results.note(case, "ours, seconds a fit", f"{mine / 25:.2f}")
-    results.note(case, "plain loop, seconds a fit", f"{loop / 5:.2f}")
+    results.note(case, "ours, seconds per fit", f"{mine / 25:.2f}")
+    results.note(case, "plain loop, seconds per fit", f"{loop / 5:.2f}")
     results.add(case, "plain loop / ours", 5 * loop / mine, 5.0, lower=False)
-    results.add(case, "AUROC apart", abs(found[-1].auroc.mean() - float(np.mean(scores))), 0.002)
-    results.note(
-        case, "AUROC, plain and ours", f"{np.mean(scores):.4f}, {found[-1].auroc.mean():.4f}"
-    )
+    auroc = float(cross_fits[-1].auroc.mean())
+    results.add(case, "AUROC apart", abs(auroc - float(np.mean(scores))), 0.002)
+    results.note(case, "AUROC, plain and ours", f"{np.mean(scores):.4f}, {auroc:.4f}")
 
 
 def main() -> list[str]:
-    """Print the table, and return what it missed."""
+    """Print the table and return the figures that missed their bounds."""
     results = Results("Learning: ratios inside one run")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""The straightforward reading of the paper, kept only to be measured against.
+"""The formulas of the paper, implemented literally, to measure the library against.
 
 Dense distances, a sparse Laplacian, and one sparse product for each pair of coordinates:
 G_ij = ½(L(x_i x_j) - x_i L x_j - x_j L x_i). (The paper's sign is that of -L.)
@@ -30,7 +30,7 @@ def laplacian(points: Tensor, neighbors: int = 32, k0: int = 8, d: int = 2) -> T
 
 
 def gram_matrix(points: Tensor, rows: bool = False) -> Tensor:
-    """G (n, D, D), with L in coordinate format or, kinder to the products, compressed by rows."""
+    """Return G (n, D, D), with L in coordinate format or, for faster products, in CSR format."""
     n, D = points.shape
     L = laplacian(points).to_sparse_csr() if rows else laplacian(points)
     Lx = L @ points

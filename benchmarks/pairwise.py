@@ -1,7 +1,8 @@
-"""The paper's pseudocode as it stands: one fit at a time, one pair of forms at a time.
+"""The pseudocode of the paper, implemented literally, to measure the library against.
 
-Kept only to be measured against: C_ab = Σ_p μ(p) F_a(p)ᵀ G(p) F_b(p), for each a ≤ b, with the
-dense Gram matrix, in a plain training loop with whatever threads torch takes.
+It trains one fit at a time and compares one pair of forms at a time: C_ab = Σ_p μ(p) F_a(p)ᵀ G(p)
+F_b(p) for each a ≤ b, with the dense Gram matrix, in a plain training loop with torch's default
+number of threads.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class PairwiseNetwork(nn.Module):
         self.head = nn.Sequential(nn.Linear(count, head), nn.SiLU(), nn.Linear(head, 2))
 
     def forward(self, points: Tensor, G: Tensor, mu: Tensor) -> Tensor:
-        """points (B, n, D), G (B, n, D, D), mu (B, n)."""
+        """Return the outputs for points (B, n, D), G (B, n, D, D) and mu (B, n)."""
         F = self.network(points).unflatten(-1, (self.forms, -1))
         entries = []
         for a in range(self.forms):
@@ -41,7 +42,7 @@ class PairwiseNetwork(nn.Module):
 
 
 def fit_one(fields: list[GramField], y: Tensor, fit: Fit, schedule: Schedule) -> Tensor:
-    """Train one model; outputs of its best epoch for every cloud. All clouds are of one size."""
+    """Train one model and return its outputs for every cloud; all clouds have the same size."""
     torch.manual_seed(fit.seed)
     points = torch.stack([f.points for f in fields]).float()
     G = torch.stack([f.matrix() for f in fields]).float()

@@ -1,9 +1,9 @@
-"""How cost grows with n, D, k, l and neighbours, beside our operation counts and the paper's.
+"""Growth of the cost with n, D, k, l and neighbours, compared with operation counts.
 
-Processor time of Gram fields and of one forward and backward pass of the comparison layer, while
-one size varies. All that is compared are ratios inside this run: the slope of log time over log
-size, beside the slopes, over the same sizes, of the multiplications that our code and the paper's
-formulas have. `python -m benchmarks.scaling docs` writes table and figure into the documentation.
+Measures the processor time of Gram fields, and of one forward and backward pass of the comparison
+layer, while one size varies. Only ratios within this run are compared: the slope of log time over
+log size, beside the slopes of the number of multiplications in our code and in the formulas of the
+paper. `python -m benchmarks.scaling docs` writes the table and the figure into the documentation.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from pointforms.plot import style
 
 # Width of the two hidden layers of a coefficient network, terms of a wedge form: the defaults.
 H, TERMS = 64, 2
-# Clouds in the batch that the layer compares.
+# Number of clouds in the batch that the layer compares.
 BATCH = 16
-# By how much a measured slope may exceed that of our count: blocks, caches, small sizes.
+# By how much a measured slope may exceed that of our count (blocks, caches, small sizes).
 MARGIN = 0.35
 REPEATS = 7
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """n points of D features, their neighbours, and l forms of degree k."""
+    """Sizes of a problem: n points with D features, their neighbours, and l forms of degree k."""
 
     n: int = 128
     D: int = 12
@@ -48,17 +48,17 @@ class Sizes:
 
     @property
     def r(self) -> int:
-        """Columns of the factor."""
+        """Number of columns of the factor."""
         return min(self.D, self.neighbors, self.n, self.rank or self.D)
 
     def basis(self) -> int:
-        """C(D, k)."""
+        """Return C(D, k)."""
         return comb(self.D, self.degree)
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Sizes along which one of them grows, and what is timed and counted at each."""
+    """A sequence of sizes in which one grows, with the functions that time and count each."""
 
     part: str
     varies: str
@@ -81,15 +81,15 @@ class Measured:
         return self.sweep.varies.split(",")[0] == "k"
 
     def slopes(self) -> tuple[float, float, float]:
-        """Of the time, of our count and of the paper's."""
+        """Return the slopes of the time, of our count and of the paper's count."""
         sizes = self.sweep.sizes
         counts = [[count(s) for s in sizes] for count in (self.sweep.ours, self.sweep.paper)]
-        found = [slope(self.sweep.values, y) for y in (self.seconds, *counts)]
-        return found[0], found[1], found[2]
+        time_slope, ours, paper = (slope(self.sweep.values, y) for y in (self.seconds, *counts))
+        return time_slope, ours, paper
 
 
 def slope(x: Sequence[int], y: Sequence[float] | np.ndarray) -> float:
-    """The exponent a of y ~ x^a, by least squares on logarithms."""
+    """Return the exponent a of y ~ x^a, by least squares on logarithms."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
@@ -102,7 +102,7 @@ def gram(s: Sizes) -> Callable[[], object]:
 
 
 def layer(s: Sizes) -> Callable[[], object]:
-    """One forward and backward pass on a batch; its geometry is prepared, as in training."""
+    """Return a forward and backward pass on a batch with prepared geometry, as in training."""
     rng = np.random.default_rng(0)
     clouds = rng.normal(size=(BATCH, s.n, s.D)).astype(np.float32)
     fields = pf.gram_fields(clouds, neighbors=s.neighbors, dimension=2, rank=s.rank)
@@ -117,11 +117,11 @@ def layer(s: Sizes) -> Callable[[], object]:
     return step
 
 
-# --- what is counted: multiplications of a cloud --------------------------------------------
+# --- what is counted: multiplications per cloud --------------------------------------------
 
 
 def our_gram(s: Sizes) -> float:
-    """Search; then G and its factor, or the columns themselves where those are fewer than D."""
+    """Count the search, then G and its factor, or the columns alone if fewer than D."""
     tree = s.D <= 10 and s.n > 512
     search = s.n * s.neighbors * np.log2(s.n) if tree else s.n**2 * s.D
     k = s.neighbors
@@ -130,12 +130,12 @@ def our_gram(s: Sizes) -> float:
 
 
 def paper_gram(s: Sizes) -> float:
-    """All distances, and D(D+1)/2 sparse products: O(n² D + n D² neighbours)."""
+    """Count all distances and D(D+1)/2 sparse products: O(n² D + n D² neighbours)."""
     return float(s.n**2 * s.D + s.n * s.D * (s.D + 1) / 2 * s.neighbors)
 
 
 def our_layer(s: Sizes) -> float:
-    """The network, and the pairing by whichever route the layer takes."""
+    """Count the network and the pairing, by the route that the layer takes."""
     trunk = 2 * s.D * H + 3 * H * H
     k, l, r, C, c = s.degree, s.forms, s.r, s.basis(), comb(s.r, s.degree)
     if s.wedge:
@@ -152,7 +152,7 @@ def our_layer(s: Sizes) -> float:
 
 
 def paper_layer(s: Sizes) -> float:
-    """The network, and O(n l² C(D, k)²): every pair of forms by the dense compound Gram matrix."""
+    """Count the network and O(n l² C(D, k)²): all pairs by the dense compound Gram matrix."""
     C = s.basis()
     return float(s.n * (2 * s.D * H + 3 * H * H + 3 * H * s.forms * C + 2 * (s.forms * C) ** 2))
 
@@ -161,9 +161,9 @@ def paper_layer(s: Sizes) -> float:
 
 
 def sweeps() -> list[Sweep]:
-    """One size at a time, from a base of n = 1024 (Gram field) or 16 clouds of 128 (layer)."""
+    """Vary one size at a time, from n = 1024 (Gram field) or 16 clouds of 128 (layer)."""
     base, wide = Sizes(n=1024), Sizes()
-    found = []
+    varied_sizes = []
     for part, task, ours, paper, start, varied in (
         (
             "Gram field", gram, our_gram, paper_gram, base,
@@ -188,7 +188,7 @@ def sweeps() -> list[Sweep]:
             name = varies.split(",")[0]
             at = replace(start, D=3) if varies == "n, D = 3" else start
             sizes = [replace(at, **{name: value}) for value in values]
-            found.append(Sweep(part, varies, values, sizes, task, ours, paper))
+            varied_sizes.append(Sweep(part, varies, values, sizes, task, ours, paper))
     for label, options in (
         ("k", {}),
         ("k, rank 4", {"rank": 4}),
@@ -196,12 +196,12 @@ def sweeps() -> list[Sweep]:
     ):
         sizes = [replace(wide, degree=k, **options) for k in (1, 2, 3)]
         values = [s.basis() for s in sizes]
-        found.append(Sweep("layer", label, values, sizes, layer, our_layer, paper_layer))
-    return found
+        varied_sizes.append(Sweep("layer", label, values, sizes, layer, our_layer, paper_layer))
+    return varied_sizes
 
 
 def measure(sweep: Sweep, repeats: int = REPEATS) -> Measured:
-    """Shortest processor time at every size, the sizes taking turns."""
+    """Measure the shortest processor time at every size; the sizes alternate."""
     tasks = [sweep.task(sizes) for sizes in sweep.sizes]
     best = np.full(len(tasks), np.inf)
     for _ in range(repeats + 1):
@@ -215,10 +215,10 @@ def measure(sweep: Sweep, repeats: int = REPEATS) -> Measured:
 # --- what is shown --------------------------------------------------------------------------
 
 
-def add(results: Results, found: Measured) -> None:
-    time_slope, ours, paper = found.slopes()
-    case = f"{found.sweep.part}: {found.sweep.varies}"
-    if found.by_degree:  # the route changes with k, and what a route moves is not multiplications
+def add(results: Results, measured: Measured) -> None:
+    time_slope, ours, paper = measured.slopes()
+    case = f"{measured.sweep.part}: {measured.sweep.varies}"
+    if measured.by_degree:  # the route changes with k, and moving memory dominates
         results.note(case, "exponent", f"{time_slope:.4g}")
     else:
         results.add(case, "exponent", time_slope, ours + MARGIN)
@@ -227,17 +227,17 @@ def add(results: Results, found: Measured) -> None:
 
 
 def markdown(measured: Sequence[Measured]) -> str:
-    """The table of the documentation."""
+    """Return the table of the documentation."""
     headings = ("", "what grows", "through", "time, relative", "exponent", "our count", "paper's")
     lines = [f"| {' | '.join(headings)} |", "| :-- | :-- | :-- | :-- | --: | --: | --: |"]
-    for found in measured:
-        sizes = [s.degree for s in found.sweep.sizes] if found.by_degree else found.sweep.values
+    for one in measured:
+        sizes = [s.degree for s in one.sweep.sizes] if one.by_degree else one.sweep.values
         cells = (
-            found.sweep.part,
-            found.sweep.varies.replace("neighbors", "neighbours").replace("forms", "forms l"),
+            one.sweep.part,
+            one.sweep.varies.replace("neighbors", "neighbours").replace("forms", "forms l"),
             " · ".join(map(str, sizes)),
-            " · ".join(f"{t:.3g}" for t in found.seconds / found.seconds[0]),
-            *(f"{x + 0.0:.2f}".replace("-", "−") for x in np.round(found.slopes(), 2)),
+            " · ".join(f"{t:.3g}" for t in one.seconds / one.seconds[0]),
+            *(f"{x + 0.0:.2f}".replace("-", "−") for x in np.round(one.slopes(), 2)),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -257,21 +257,19 @@ PANELS = (
 
 @style.styled
 def draw(measured: Sequence[Measured], path: Path) -> None:
-    """Times over sizes, both logarithmic and relative to the smallest, beside the counts."""
+    """Draw times over sizes, logarithmic and relative to the smallest, with the counts."""
     figure = style.new_figure(4.2)
     axes = figure.subplots(2, 4).ravel()
     for panel, (part, name, label) in zip(axes, PANELS, strict=True):
         shown = [
             m for m in measured if m.sweep.part == part and m.sweep.varies.split(",")[0] == name
         ]
-        for i, found in enumerate(shown):
-            x = np.array(found.sweep.values)
+        for i, one in enumerate(shown):
+            x = np.array(one.sweep.values)
             colour, mark = style.COLOURS[i], style.MARKS[i]
-            ours = np.array([found.sweep.ours(s) for s in found.sweep.sizes])
-            text = found.sweep.varies.partition(", ")[2] or (
-                "full rank" if name == "k" else "D = 12"
-            )
-            panel.plot(x, found.seconds / found.seconds[0], color=colour, marker=mark, label=text)
+            ours = np.array([one.sweep.ours(s) for s in one.sweep.sizes])
+            text = one.sweep.varies.partition(", ")[2] or ("full rank" if name == "k" else "D = 12")
+            panel.plot(x, one.seconds / one.seconds[0], color=colour, marker=mark, label=text)
             panel.plot(x, ours / ours[0], color=colour, linestyle="dotted")
         paper = np.array([shown[-1].sweep.paper(s) for s in shown[-1].sweep.sizes])
         top = 1.6 * max(float((m.seconds / m.seconds[0]).max()) for m in shown)
@@ -305,14 +303,14 @@ def draw(measured: Sequence[Measured], path: Path) -> None:
 
 
 def main(docs: Path | None = None) -> list[str]:
-    """Print the table, and return what it missed; with a folder, write table and figure there."""
+    """Print the table, return what missed its bound; with a folder, write table and figure."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     measured = [measure(sweep) for sweep in sweeps()]
     torch.set_num_threads(threads)
     results = Results("Scaling: exponents, at most our count's and a margin")
-    for found in measured:
-        add(results, found)
+    for one in measured:
+        add(results, one)
     results.print()
     picture = (docs / "images" if docs else Path("build")) / "scaling.svg"
     draw(measured, picture)

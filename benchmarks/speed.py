@@ -1,4 +1,4 @@
-"""Speed, as ratios inside one run: the machine may be shared."""
+"""Speed, as ratios of times within one run, because the machine may be shared."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 import warnings
 from collections.abc import Callable
 from math import comb
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,10 +16,11 @@ from scipy.spatial import cKDTree
 import pointforms as pf
 from benchmarks.literal import gram_matrix
 from benchmarks.tables import Results
+from pointforms.support.peak_memory import memory, peak, reset_peak
 
 
 def best(*tasks: Callable[[], object], repeats: int = 5) -> list[float]:
-    """Shortest time of each task, in seconds, their runs taking turns."""
+    """Return the shortest time of each task in seconds; their runs alternate."""
     times = [float("inf")] * len(tasks)
     for task in tasks:
         task()
@@ -54,14 +54,14 @@ def small_clouds(results: Results) -> None:
         repeats=3,
     )
     case = "1000 clouds of 5-40 points in R^50"
-    results.add(case, "gram_field, ms a cloud", 1e3 * loop / len(clouds), 1.5)
+    results.add(case, "gram_field, ms per cloud", 1e3 * loop / len(clouds), 1.5)
     results.add(case, "loop / gram_fields", loop / batched, 3.0, lower=False)
 
 
 def medium_clouds(results: Results) -> None:
     warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
     clouds = torch.randn(240, 256, 12, generator=torch.Generator().manual_seed(0)).double()
-    sample = clouds[:40]  # the literal reading is slow: time a part of it
+    sample = clouds[:40]  # the literal implementation is slow: time only some clouds
     ours, literal, by_rows = best(
         lambda: pf.gram_fields(clouds),
         lambda: [gram_matrix(cloud) for cloud in sample],
@@ -85,40 +85,33 @@ def comparison_memory(results: Results) -> None:
         def forms(p: torch.Tensor, weights: torch.Tensor = weights, C: int = C) -> torch.Tensor:
             return torch.tanh(p @ weights).view(len(p), 8, C)
 
-        pf.comparison_matrix(forms, field, degree=degree)  # tables of indices are made once
+        pf.comparison_matrix(forms, field, degree=degree)  # index tables are computed once
         start = time.perf_counter()
-        peak = peak_bytes(lambda k=degree, f=forms: pf.comparison_matrix(f, field, degree=k))
+        our_peak = peak_bytes(lambda k=degree, f=forms: pf.comparison_matrix(f, field, degree=k))
         seconds = time.perf_counter() - start
         dense = 128 * C**2 * 8
         case = f"128 × 50, k = {degree}, 8 forms"
         results.note(case, "seconds", f"{seconds:.2f}")
-        results.note(case, "peak of ours, MB", f"{peak / 1e6:.1f}")
+        results.note(case, "peak of ours, MB", f"{our_peak / 1e6:.1f}")
         if degree == 2:
-            results.add(case, "dense compound / our peak", dense / peak, 50.0, lower=False)
+            results.add(case, "dense compound / our peak", dense / our_peak, 50.0, lower=False)
         else:
-            results.add(case, "peak of ours, GB", peak / 1e9, 2.0)
+            results.add(case, "peak of ours, GB", our_peak / 1e9, 2.0)
             results.note(case, "dense compound, GB", f"{dense / 1e9:.0f}")
 
 
 def peak_bytes(task: Callable[[], object]) -> int:
-    """How far the resident memory rises during a task (Linux)."""
+    """Return how far the resident memory rises during a task (Linux)."""
     gc.collect()
-    ctypes.CDLL("libc.so.6").malloc_trim(0)  # or freed memory would be used again, unseen
-    Path("/proc/self/clear_refs").write_text("5")
-    before = _status("VmRSS")
+    ctypes.CDLL("libc.so.6").malloc_trim(0)  # freed memory would be reused, uncounted
+    reset_peak()
+    before = memory("VmRSS")
     task()
-    return max(_status("VmHWM") - before, 1)
-
-
-def _status(field: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return 1024 * int(line.split()[1])
-    raise OSError(f"/proc/self/status has no {field}")
+    return max(peak() - (before or 0), 1)
 
 
 def main() -> list[str]:
-    """Print the table, and return what it missed."""
+    """Print the table and return the figures that missed their bounds."""
     results = Results(f"Speed: best of several runs, {torch.get_num_threads()} threads")
     for part in (large_cloud, small_clouds, medium_clouds, comparison_memory):
         part(results)

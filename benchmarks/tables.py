@@ -1,4 +1,4 @@
-"""Rows of measured figures beside what they should reach."""
+"""Tables of measured figures with their bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rich.table import Table
 
 
 class Results:
-    """A table that is printed when it is complete, one row a figure."""
+    """A table with one row per figure, printed when it is complete."""
 
     def __init__(self, title: str) -> None:
         self.table = Table("case", "figure", title=title, title_justify="left")
@@ -16,7 +16,7 @@ class Results:
         self.missed: list[str] = []
 
     def add(self, case: str, figure: str, value: float, reach: float, lower: bool = True) -> None:
-        """A figure that should be at most (lower) or at least `reach`."""
+        """Add a figure that should be at most (lower) or at least `reach`."""
         good = value <= reach if lower else value >= reach
         if not good:
             self.missed.append(f"{case}, {figure}: {value:.4g}")
@@ -25,10 +25,10 @@ class Results:
         self.table.add_row(case, figure, f"{value:.4g}", f"{sign} {reach:.4g}", mark)
 
     def note(self, case: str, figure: str, value: str) -> None:
-        """A figure without a target."""
+        """Add a figure without a bound."""
         self.table.add_row(case, figure, value, "", "")
 
     def print(self) -> None:
-        # wide enough for a row a figure also where there is no terminal
+        # wide enough for one line per figure where there is no terminal
         console = Console()
         Console(width=max(console.width, 120)).print(self.table)

@@ -1,4 +1,4 @@
-"""A population study from a table of cells: clouds are samples, and patients stay together."""
+"""A population study from a table of cells: each sample is a cloud, and patients are groups."""
 
 import argparse
 from pathlib import Path
@@ -10,16 +10,16 @@ from pyarrow import parquet
 from sklearn.model_selection import PredefinedSplit, cross_val_score
 
 import pointforms as pf
-from pointforms import models
 
-torch.set_num_threads(1)  # tensors are small: more threads only wait for each other
+torch.set_num_threads(1)  # the tensors are small: more threads only wait for each other
 MARKERS = ("CD3", "CD4", "CD8", "Ki67")
 
 
 def simulate(path: Path, patients: int = 40, cells: int = 64) -> None:
-    """SIMULATED cells. Stage moves the mean of CD3; response is in how CD4 and Ki67 go together.
+    """Write SIMULATED cells. Stage shifts the mean of CD3; response relates CD4 to Ki67.
 
-    Responders' cells go round the origin, others' away from it: made for summaries to miss it.
+    The cells of responders lie along a circle about the origin, those of others along a line away
+    from it. The simulation is designed so that means and covariances do not show it.
     """
     rng, clouds, facts = np.random.default_rng(0), [], []
     for p in range(patients):
@@ -45,10 +45,10 @@ def main(out: Path) -> None:
         print(f"{label} (SIMULATED), {len(task)} samples of {len(set(task.groups))} patients")
         grouped = {"cv": PredefinedSplit(task.folds), "params": {"groups": task.groups}}
         for name, model in (
-            ("logistic regression", models.make("logistic-regression", random_state=0)),
+            ("logistic regression", pf.models.make("logistic-regression", random_state=0)),
             ("point-forms", pf.PointFormClassifier(neighbors=16, epochs=40, random_state=0)),
         ):
-            known = model.prepare(task.clouds)  # what needs no labels, once for all folds
+            known = model.prepare(task.clouds)  # what does not depend on labels, once for all folds
             auroc = cross_val_score(model, known, task.labels, scoring="roc_auc", **grouped)
             print(f"  {name:20} AUROC {auroc.mean():.3f}  folds {auroc.round(2)}")
 

@@ -126,7 +126,7 @@ def test_ragged_batch_gives_back_its_clouds(rng):
 def test_small_clouds_can_be_left_out(rng):
     clouds = Clouds.from_list([rng.normal(size=(n, 2)) for n in (4, 1, 7)], ids=["a", "b", "c"])
     assert clouds.at_least(4).ids == ("a", "c")
-    with pytest.raises(ValueError, match="no cloud has 8 points: the largest has 7"):
+    with pytest.raises(ValueError, match="no cloud has at least 8 points: the largest has 7"):
         clouds.at_least(8)
 
 

@@ -1,8 +1,11 @@
-"""The documentation: it builds without warnings, its links lead somewhere, what it says runs."""
+"""The documentation builds without warnings, its links work, and the code in it runs."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -14,15 +17,21 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import typer
 import yaml
+from tests.helpers.public_names import public_objects
 
 from pointforms.bench.manifest import shipped
 from pointforms.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-# generated results name no commands of the reader's
+README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
+# Generated results contain no commands for the reader.
 PAGES = sorted(p for p in DOCS.rglob("*.md") if p.parent.name not in ("tables", "results"))
 FENCE = re.compile(r"^```(?P<kind>.*?)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+# `geometry/density.py` or `geometry/density.py:log_density`: a file, and a name in it
+CODE = re.compile(r"`(?P<path>[\w/.]+/|[\w/.]*\w\.(?:py|toml|md))(?::(?P<name>\w+))?`")
 
 
 def blocks(page: Path, kind: str) -> list[str]:
@@ -33,8 +42,8 @@ def blocks(page: Path, kind: str) -> list[str]:
 def commands() -> list[tuple[str, str]]:
     """Every line of a shell block that runs npf, with its page."""
     lines = [
-        (str(page.relative_to(DOCS)), line)
-        for page in PAGES
+        (str(page.relative_to(ROOT)), line)
+        for page in (*PAGES, README, CONTRIBUTING)
         for text in blocks(page, "sh")
         for line in text.splitlines()
     ]
@@ -42,7 +51,7 @@ def commands() -> list[tuple[str, str]]:
 
 
 class Links(HTMLParser):
-    """Where a page leads, what it shows, and its anchors."""
+    """Links, loaded files and anchors of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -52,14 +61,14 @@ class Links(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        self.anchors |= {found[name] for name in ("id", "name") if name in found}
-        if tag == "a" and "href" in found:
-            self.links.append(found["href"])
-        if tag in ("img", "script") and "src" in found:
-            self.loads.append(found["src"])
-        if tag == "link" and found.get("rel") in ("stylesheet", "icon", "preconnect"):
-            self.loads.append(found["href"])
+        values = {name: value or "" for name, value in attrs}
+        self.anchors |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if tag in ("img", "script") and "src" in values:
+            self.loads.append(values["src"])
+        if tag == "link" and values.get("rel") in ("stylesheet", "icon", "preconnect"):
+            self.loads.append(values["href"])
 
 
 @pytest.fixture(scope="module")
@@ -76,21 +85,21 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def nav_pages(entries: list) -> list[str]:
-    found = []
+    pages = []
     for entry in entries:
         for value in entry.values() if isinstance(entry, dict) else [entry]:
-            found += nav_pages(value) if isinstance(value, list) else [value]
-    return found
+            pages += nav_pages(value) if isinstance(value, list) else [value]
+    return pages
 
 
-def test_every_page_is_in_the_menu_and_there():
-    told = nav_pages(yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), yaml.BaseLoader)["nav"])
-    assert len(told) == len(set(told))
-    assert {DOCS / page for page in told} >= {*PAGES, *(DOCS / "results").glob("*.md")}
-    assert all((DOCS / page).is_file() for page in told)
+def test_the_menu_lists_every_page_once():
+    listed = nav_pages(yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), yaml.BaseLoader)["nav"])
+    assert len(listed) == len(set(listed))
+    assert {DOCS / page for page in listed} >= {*PAGES, *(DOCS / "results").glob("*.md")}
+    assert all((DOCS / page).is_file() for page in listed)
 
 
-def test_links_of_the_site_lead_somewhere(site):
+def test_links_of_the_site_work(site):
     pages = {path: Links(path.read_text("utf-8")) for path in site.rglob("*.html")}
     assert len(pages) > len(PAGES)
     for path, page in pages.items():
@@ -113,7 +122,7 @@ def test_the_site_needs_no_network(site):
     assert not re.search(r"(@import|url\()\s*[\"']?https?:", styles)
 
 
-def test_parameters_that_share_an_entry_have_their_own_defaults(site):
+def test_the_reference_shows_types_and_defaults(site):
     page = (site / "reference" / "index.html").read_text("utf-8")
     shown = re.findall(
         r"<b><code>(\w+)</code></b>\s*\(<code>.*?</code>, default:\s*<code>(.*?)</code>", page, re.S
@@ -123,30 +132,102 @@ def test_parameters_that_share_an_entry_have_their_own_defaults(site):
     assert defaults["weight_decay"] == "0.001"
     assert defaults["beta"] == "-0.5"
     assert ":func:" not in page
+    assert "[options of GramSettings]" not in page
+
+
+def test_the_reference_has_every_public_name():
+    text = "".join(p.read_text("utf-8") for p in (DOCS / "reference").glob("*.md"))
+    listed = set()
+    for path in re.findall(r"^::: ([\w.]+)", text, re.MULTILINE):
+        value = pkgutil.resolve_name(path)
+        listed.add(id(value))
+        listed |= {id(v) for v in vars(value).values()} if inspect.ismodule(value) else set()
+    missing = [name for name, value in public_objects().items() if id(value) not in listed]
+    assert not missing, f"docs/reference/ does not list {', '.join(missing)}"
 
 
 def test_pictures_are_small_and_all_shown():
-    text = "".join(p.read_text("utf-8") for p in [*PAGES, ROOT / "README.md"])
+    text = "".join(p.read_text("utf-8") for p in [*PAGES, README])
     for picture in (DOCS / "images").iterdir():
         assert picture.stat().st_size <= 200_000, picture.name
         assert f"images/{picture.name}" in text, picture.name
 
 
 def test_start_agrees_with_the_readme():
-    readme, start = ((p).read_text("utf-8") for p in (ROOT / "README.md", DOCS / "index.md"))
-    targets = set(re.findall(r"^make (\w+)", start, re.MULTILINE))
-    assert targets >= {"demo", "test"}
-    for target in targets:
-        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert "pip install -c constraints.txt ." in readme
-    assert "pip install -c constraints.txt ." in start
+    readme, start = README.read_text("utf-8"), (DOCS / "index.md").read_text("utf-8")
+    for text in (readme, start):
+        assert "pip install -c constraints.txt ." in text
+        assert {"demo", "test"} <= set(re.findall(r"^make (\w+)", text, re.MULTILINE))
+
+
+def test_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for page in (*PAGES, README, CONTRIBUTING):
+        for target in re.findall(r"^make ([\w-]+)|`make ([\w-]+)`", page.read_text("utf-8"), re.M):
+            assert re.search(rf"^{''.join(target)}:", makefile, re.MULTILINE), (page.name, target)
+
+
+def test_the_readme_is_short():
+    assert len(README.read_text("utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", [README, CONTRIBUTING], ids=lambda p: p.stem)
+def test_links_outside_the_site_work(page):
+    links = re.findall(r"\]\(([^)#]+)", page.read_text("utf-8"))
+    assert links
+    assert all((ROOT / link).is_file() for link in links)
+
+
+def test_results_of_the_readme_are_those_of_the_results_page():
+    """Every `mean ± interval` of a line is on the results page, for its task."""
+    parts = re.split(r"^### ", (DOCS / "results" / "synthetic.md").read_text("utf-8"), flags=re.M)
+    tasks = {part.splitlines()[0]: part for part in parts}
+    for page in (README, DOCS / "comparisons.md"):
+        lines = re.findall(r"^\| (.+ ± .+) \|$", page.read_text("utf-8"), re.MULTILINE)
+        assert len(lines) >= 9
+        for line in lines:
+            _, circles, rna, _ = line.split(" | ")
+            for task, cell in (("circles-vs-lines", circles), ("rna-velocity", rna)):
+                (estimate,) = re.findall(r"[01]\.\d{3} ± [01]\.\d{3}", cell)
+                assert estimate in tasks[task], f"{page.name}: {estimate} is not in {task}"
+
+
+def names_in(path: Path) -> set[str]:
+    """Functions, classes, methods and constants of a file."""
+    tree = ast.parse(path.read_text("utf-8"))
+    names = {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    for node in tree.body:
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+@pytest.mark.parametrize("page", [DOCS / "architecture.md", CONTRIBUTING], ids=lambda p: p.stem)
+def test_named_files_and_functions_exist(page):
+    mentioned = list(CODE.finditer(page.read_text("utf-8")))
+    assert len(mentioned) > 20
+    for match in mentioned:
+        places = [base / match["path"] for base in (ROOT / "src" / "pointforms", ROOT)]
+        there = [place for place in places if place.exists()]
+        assert there, f"{page.name}: {match['path']} does not exist"
+        if match["name"]:
+            assert match["name"] in names_in(there[0]), f"{page.name}: {match[0]}"
+
+
+def test_the_map_has_every_room():
+    text = (DOCS / "architecture.md").read_text("utf-8")
+    for place in (ROOT / "src" / "pointforms").iterdir():
+        if not place.name.startswith("_") and (place.is_dir() or place.suffix == ".py"):
+            assert f"| `{place.name}{'/' if place.is_dir() else ''}` |" in text, place.name
 
 
 def test_every_command_exists_with_its_options():
-    found = commands()
-    assert len(found) > 30
+    lines = commands()
+    assert len(lines) > 30
     npf = typer.main.get_command(app)
-    for page, line in found:
+    for page, line in lines:
         words, command = shlex.split(line, comments=True)[1:], npf
         context = typer.Context(command, info_name="npf")
         while getattr(command, "commands", None) and words and words[0] in command.commands:
@@ -160,7 +241,7 @@ def test_every_command_exists_with_its_options():
 
 
 @pytest.mark.parametrize("line", ["npf run", "npf runn x y", "npf run x y --fold 2"])
-def test_wrong_commands_would_be_found(line, monkeypatch):
+def test_wrong_commands_would_be_reported(line, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "commands", lambda: [("page", line)] * 31)
     with pytest.raises(AssertionError):
         test_every_command_exists_with_its_options()
@@ -172,7 +253,7 @@ def test_shipped_manifests_are_named():
 
 
 def run_blocks(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All python blocks of a page, one after the other, as a reader would paste them."""
+    """Run all python blocks of a page in order, as a reader would paste them."""
     monkeypatch.chdir(folder)
     names: dict = {"__name__": "docs"}
     for number, text in enumerate(blocks(page, "python")):
@@ -189,7 +270,7 @@ def test_the_start_page_runs(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
-    [p for p in PAGES if p.name != "index.md" and blocks(p, "python")],
+    [p for p in (*PAGES, README) if p.name != "index.md" and blocks(p, "python")],
     ids=lambda p: p.stem,
 )
 def test_the_other_pages_run(page, tmp_path, monkeypatch):

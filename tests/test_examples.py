@@ -1,4 +1,4 @@
-"""The examples run as they are, and print and draw what they promise."""
+"""The examples run, and print and draw what they promise."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_circles_against_lines(tmp_path):
     printed = run("circles_against_lines", tmp_path)
     auroc = re.search(r"AUROC over 3 grouped folds: ([\d.]+)", printed)
     assert auroc
-    assert float(auroc[1]) > 0.9  # where points are gives 0.73
-    spans = [float(x) for x in re.findall(r"span of the learned forms to ([\d.]+)", printed)]
+    assert float(auroc[1]) > 0.9  # positions alone give 0.73
+    spans = [float(x) for x in re.findall(r"span of the learned forms: ([\d.]+)", printed)]
     assert len(spans) == 2
     assert min(spans) > 0.8
     assert is_picture(tmp_path / "circles-vs-lines-forms.png")
@@ -49,7 +49,7 @@ def test_patients_from_a_table(tmp_path):
         {name: float(x) for name, x in re.findall(r"  (\S.*?)\s+AUROC ([\d.]+)", part)}
         for part in (stage, response)
     ]
-    # a mean is found by both; what only the geometry knows, by the point-forms alone
+    # both models find the shifted mean; only the point-forms find what is in the geometry alone
     assert min(means[0].values()) > 0.7
     assert means[1]["point-forms"] > 0.85
     assert means[1]["logistic regression"] < 0.75
@@ -61,12 +61,12 @@ def test_which_features(tmp_path):
     printed = run("which_features", tmp_path)
     rows = [line.split("  ")[0] for line in printed.splitlines() if "∧" in line]
     assert rows[0] == "g3 ∧ g7"
-    assert re.search(r"beyond chance \(p ≤ 0.05\): g3 ∧ g7", printed)
+    assert re.search(r"significant \(p < 0.05\): g3 ∧ g7", printed)
     assert is_picture(tmp_path / "which-features.png")
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda p: p.stem)
-def test_examples_are_short_and_tell_their_options(path):
+def test_examples_are_short_and_describe_their_options(path):
     assert len(path.read_text("utf-8").splitlines()) < 60
     result = subprocess.run(
         [sys.executable, str(path), "--help"], capture_output=True, text=True, check=True

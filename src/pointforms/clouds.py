@@ -1,4 +1,4 @@
-"""Clouds: lists of point clouds of differing sizes, and the one place that checks them."""
+"""Point clouds of different sizes, and the one place that checks them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,32 @@ def as_cloud(
     distinct: bool = True,
     feature_names: Sequence[str] | None = None,
 ) -> Tensor:
-    """A cloud as a finite floating-point tensor (n, D) of at least two distinct points.
+    """Check one cloud and return it as a finite floating-point tensor (n, D).
 
     float32 stays float32, everything else becomes float64. The tensor is a copy, without gradients.
 
     Parameters
     ----------
-    points : (n, D)
-        Array, tensor, data frame or nested list.
-    name : str
-        How errors call this cloud.
-    distinct : bool
+    points : array-like, tensor or data frame, shape (n, D)
+        The cloud.
+    name : str, default "cloud"
+        What error messages call this cloud.
+    distinct : bool, default True
         Refuse clouds without two different points, which have no geometry.
-    feature_names : names of the columns, for errors
+    feature_names : sequence of str or None, default None
+        Names of the columns for error messages.
+
+    Returns
+    -------
+    Tensor, shape (n, D)
+
+    Examples
+    --------
+    >>> as_cloud([[0, 1], [2, 3]]).dtype
+    torch.float64
+    >>> as_cloud([0.0, 1.0], "cloud 17")
+    Traceback (most recent call last):
+    ValueError: cloud 17 has shape (2,): expected (n, D)
     """
     tensor = as_tensor(points, name)
     if tensor.ndim != 2:
@@ -58,7 +71,28 @@ def as_clouds(
     ids: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> list[Tensor]:
-    """Every cloud checked as in :func:`as_cloud`, and all of one width, before any work starts."""
+    """Check every cloud as :func:`as_cloud` does, and that all have the same features and device.
+
+    Parameters
+    ----------
+    clouds : Clouds, or iterable of array-like or tensor, each of shape (n_i, D)
+        The clouds.
+    distinct : bool, default True
+        Refuse clouds without two different points, which have no geometry.
+    ids : sequence of str or None, default None
+        Names of the clouds for error messages; those of a :class:`Clouds` go first.
+    feature_names : sequence of str or None, default None
+        Names of the columns for error messages; those of a :class:`Clouds` go first.
+
+    Returns
+    -------
+    list of Tensor, each of shape (n_i, D)
+
+    Examples
+    --------
+    >>> [len(cloud) for cloud in as_clouds([[[0, 1], [2, 3]], [[4, 5], [6, 7], [8, 9]]])]
+    [2, 3]
+    """
     if isinstance(clouds, str | bytes) or not isinstance(clouds, Iterable):
         raise TypeError(f"clouds is {_describe(clouds)}: expected a list of (n, D) arrays")
     if isinstance(clouds, dict):
@@ -91,7 +125,26 @@ def as_clouds(
 
 
 def as_tensor(values: Any, name: str, *, keep_gradient: bool = False) -> Tensor:
-    """Real numbers of any kind as a new float32 or float64 tensor, or an error that names them."""
+    """Convert real numbers to a float32 or float64 tensor, or raise an error that names them.
+
+    Parameters
+    ----------
+    values : array-like or tensor
+        float32 stays float32, everything else becomes float64.
+    name : str
+        What error messages call the values.
+    keep_gradient : bool, default False
+        Return a given tensor as it is instead of a detached copy.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> as_tensor([1, 2], "f")
+    tensor([1., 2.], dtype=torch.float64)
+    """
     if isinstance(values, Tensor):
         if values.is_complex():
             raise TypeError(f"{name} is complex: expected real numbers")
@@ -103,8 +156,33 @@ def as_tensor(values: Any, name: str, *, keep_gradient: bool = False) -> Tensor:
     return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.double()
 
 
+def plain_clouds(clouds: Any) -> list[Tensor]:
+    """Return the points of clouds, or of what was computed from them, such as Gram fields.
+
+    Parameters
+    ----------
+    clouds : Clouds, iterable of clouds, or sequence of objects with an attribute `points`
+        Clouds are checked; the points of other objects were checked before.
+
+    Returns
+    -------
+    list of Tensor, each of shape (n_i, D)
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> fields = pf.gram_fields([[[0.0, 1.0], [2.0, 3.0]]])
+    >>> plain_clouds(fields)[0] is fields[0].points
+    True
+    """
+    first = clouds[0] if isinstance(clouds, Sequence) and clouds else None
+    if isinstance(getattr(first, "points", None), Tensor):
+        return [item.points for item in clouds]
+    return as_clouds(clouds, distinct=False)
+
+
 def _as_array(values: Any, name: str) -> np.ndarray:
-    """A writable, native float32 or float64 copy."""
+    """Return a writable float32 or float64 copy."""
     if hasattr(values, "toarray"):  # a SciPy matrix would become a 0-d object array
         raise TypeError(f"{name} is a sparse matrix: pass its toarray()")
     if np.ma.is_masked(values):
@@ -144,7 +222,7 @@ def _refuse_non_finite(tensor: Tensor, name: str, feature_names: Sequence[str] |
 
 
 def _numbers_among_objects(array: np.ndarray) -> np.ndarray | None:
-    """A frame of mixed number types arrives as objects; text is not a number."""
+    """Convert objects, such as a data frame of several number types, unless some are text."""
     if array.dtype.kind != "O" or any(isinstance(value, str) for value in array.flat):
         return None
     try:
@@ -155,7 +233,7 @@ def _numbers_among_objects(array: np.ndarray) -> np.ndarray | None:
 
 def _describe(value: object) -> str:
     kind = type(value).__name__
-    if hasattr(value, "select_dtypes"):  # a data frame: which columns are the matter?
+    if hasattr(value, "select_dtypes"):  # a data frame: name the first column that is not numeric
         text = [str(c) for c in value.select_dtypes(exclude="number").columns]
         return f"a {kind} with the column {text[0]!r}" if text else f"a {kind}"
     if isinstance(value, np.ndarray):
@@ -167,20 +245,30 @@ def _describe(value: object) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Clouds(Sequence[Tensor]):
-    """A ragged batch of clouds: one tensor of points, and where each cloud begins.
+    """Several clouds of different sizes: one tensor of points, and where each cloud begins.
 
-    Attributes
+    A sequence of tensors (n_i, D), with names. Make one with :meth:`from_list`,
+    :meth:`from_padded` or a reader of `pointforms.io`.
+
+    Parameters
     ----------
-    points : (N, D)
+    points : Tensor, shape (N, D)
         The points of all clouds, cloud after cloud.
-    offsets : (B + 1,)
+    offsets : Tensor, shape (B + 1,)
         Cloud b is points[offsets[b] : offsets[b + 1]].
     ids : tuple of str
-        One name a cloud.
+        One name per cloud.
     feature_names : tuple of str
-        One name a column.
+        One name per column.
 
-    Build it with :meth:`from_list`, :meth:`from_padded`, or a reader of `pointforms.io`.
+    Examples
+    --------
+    >>> import numpy as np, pointforms as pf
+    >>> clouds = pf.Clouds.from_list([np.eye(2), np.ones((3, 2))], ids=["a", "b"])
+    >>> clouds
+    Clouds(2 clouds of 2-3 points in R^2)
+    >>> clouds[0].shape, clouds.sizes.tolist(), clouds.feature_names
+    (torch.Size([2, 2]), [2, 3], ('x0', 'x1'))
     """
 
     points: Tensor
@@ -195,7 +283,22 @@ class Clouds(Sequence[Tensor]):
         ids: Sequence[object] | None = None,
         feature_names: Sequence[object] | None = None,
     ) -> Clouds:
-        """From arrays or tensors (n_i, D). One of them in float64 makes all float64."""
+        """Join arrays or tensors (n_i, D). If one of them is float64, all become float64.
+
+        Parameters
+        ----------
+        clouds : iterable of array-like or tensor, each of shape (n_i, D)
+            The clouds.
+        ids : sequence or None, default None
+            One name per cloud; None numbers them from 0.
+        feature_names : sequence or None, default None
+            One name per column; None calls them x0, x1, …
+
+        Examples
+        --------
+        >>> Clouds.from_list([[[0.0, 1.0]], [[2.0, 3.0], [4.0, 5.0]]]).ids
+        ('0', '1')
+        """
         names = None if ids is None else [str(name) for name in ids]
         features = None if feature_names is None else [str(name) for name in feature_names]
         checked = as_clouds(clouds, distinct=False, ids=names, feature_names=features)
@@ -216,7 +319,24 @@ class Clouds(Sequence[Tensor]):
         ids: Sequence[object] | None = None,
         feature_names: Sequence[object] | None = None,
     ) -> Clouds:
-        """From an array (B, n_max, D) of which cloud b fills the first lengths[b] rows."""
+        """Take clouds out of an array (B, n_max, D), of which cloud b fills the first rows.
+
+        Parameters
+        ----------
+        padded : array-like or tensor, shape (B, n_max, D)
+            Rows beyond the length of a cloud are ignored.
+        lengths : sequence of int, shape (B,)
+            Number of points of each cloud.
+        ids : sequence or None, default None
+            One name per cloud; None numbers them from 0.
+        feature_names : sequence or None, default None
+            One name per column; None calls them x0, x1, …
+
+        Examples
+        --------
+        >>> Clouds.from_padded(np.zeros((2, 5, 3)), lengths=[2, 5]).sizes.tolist()
+        [2, 5]
+        """
         array = padded if isinstance(padded, Tensor) else np.asarray(padded)
         if array.ndim != 3:
             raise ValueError(f"padded has shape {tuple(array.shape)}: expected (B, n_max, D)")
@@ -254,15 +374,15 @@ class Clouds(Sequence[Tensor]):
 
     @property
     def sizes(self) -> Tensor:
-        """Points in each cloud: (B,)."""
+        """Number of points of each cloud: (B,)."""
         return self.offsets.diff()
 
     def at_least(self, points: int) -> Clouds:
-        """The clouds of at least so many points."""
+        """Return the clouds that have at least this many points."""
         kept = [b for b, size in enumerate(self.sizes.tolist()) if size >= points]
         if not kept:
             raise ValueError(
-                f"no cloud has {points} points: the largest has {int(self.sizes.max())}"
+                f"no cloud has at least {points} points: the largest has {int(self.sizes.max())}"
             )
         return Clouds.from_list(
             [self[b] for b in kept], [self.ids[b] for b in kept], self.feature_names
@@ -271,7 +391,7 @@ class Clouds(Sequence[Tensor]):
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> Clouds:
-        """The same clouds on another device or in another precision."""
+        """Return the same clouds on another device or in another precision."""
         points = self.points.to(device=device, dtype=dtype)
         return Clouds(points, self.offsets.to(device), self.ids, self.feature_names)
 

@@ -1,7 +1,7 @@
-"""Exterior algebra in coordinates: multi-indices, compound matrices, forms pulled through a factor.
+"""Exterior algebra in coordinates: multi-indices, compound matrices, pullbacks of forms.
 
-A k-form at a point is the vector of its coefficients on dx^I, I the increasing multi-indices
-of length k in lexicographic order: C(D, k) numbers.
+A k-form at a point is the vector of its C(D, k) coefficients on dx^I, where I runs through the
+increasing multi-indices of length k in lexicographic order.
 """
 
 from __future__ import annotations
@@ -17,28 +17,61 @@ from torch import Tensor
 
 Route = Literal["auto", "compound", "slots"]
 
-# Entries of Λᵏ V a point up to which the compound route is taken: its product with the
-# coefficients costs ℓ C(D,k) C(r,k), the slots' cost grows like ℓ C(D,k) r.
+# Largest number of entries of Λᵏ V per point for which the compound route is chosen: its product
+# with the coefficients costs ℓ C(D,k) C(r,k), while the cost of the slots grows like ℓ C(D,k) r.
 COMPOUND_MAX = 1 << 14
 
 
 def multi_indices(D: int, k: int) -> Tensor:
-    """Increasing multi-indices i_1 < ... < i_k of range(D): (C(D, k), k)."""
+    """Return the increasing multi-indices i_1 < ... < i_k of range(D).
+
+    Parameters
+    ----------
+    D : int
+        Number of coordinates.
+    k : int
+        Length of the multi-indices.
+
+    Returns
+    -------
+    Tensor of int, shape (C(D, k), k)
+        One multi-index per row, in lexicographic order.
+
+    Examples
+    --------
+    >>> multi_indices(3, 2).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
     return torch.tensor(list(combinations(range(D), k)), dtype=torch.long).reshape(comb(D, k), k)
 
 
 def compound(A: Tensor, k: int) -> Tensor:
-    """The k-th compound matrix: all k × k minors, det A[I, J], of A (..., m, n).
+    """Return the k-th compound matrix: all k × k minors det A[I, J].
 
-    Satisfies, for the shapes that allow it,
+    It satisfies, for the shapes that allow it,
 
     - compound(A B, k) = compound(A, k) compound(B, k)   (Cauchy-Binet)
     - compound(Aᵀ, k) = compound(A, k)ᵀ
     - compound(A, 0) = [1], compound(A, 1) = A, compound(A, n) = [det A]
 
+    Parameters
+    ----------
+    A : Tensor, shape (..., m, n)
+        One matrix, or a batch of them.
+    k : int
+        Degree, at least 0.
+
     Returns
     -------
-    (..., C(m, k), C(n, k))
+    Tensor, shape (..., C(m, k), C(n, k))
+
+    Examples
+    --------
+    >>> A = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> compound(A, 2)
+    tensor([[-2.],
+            [-4.],
+            [-2.]])
     """
     if k < 0:
         raise ValueError(f"degree={k}: expected at least 0")
@@ -51,7 +84,7 @@ def compound(A: Tensor, k: int) -> Tensor:
 
 
 def _next_minors(A: Tensor, minors: Tensor, k: int) -> Tensor:
-    """k-minors from the (k-1)-minors by expansion along the last row of each."""
+    """Compute k-minors from (k-1)-minors by expansion along their last row."""
     m, n = A.shape[-2:]
     shape = (*A.shape[:-2], comb(m, k), comb(n, k))
     if comb(m, k) == 0 or comb(n, k) == 0:
@@ -68,7 +101,7 @@ def _next_minors(A: Tensor, minors: Tensor, k: int) -> Tensor:
 
 @lru_cache(maxsize=256)
 def _split(D: int, k: int, place: int) -> tuple[np.ndarray, np.ndarray]:
-    """For every I of length k: its entry at `place`, and the rank of I without it."""
+    """Return, for every I of length k, its entry at `place` and the rank of I without it."""
     rank = {I: r for r, I in enumerate(combinations(range(D), k - 1))}
     entry = [I[place] for I in combinations(range(D), k)]
     rest = [rank[I[:place] + I[place + 1 :]] for I in combinations(range(D), k)]
@@ -76,26 +109,38 @@ def _split(D: int, k: int, place: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _on(like: Tensor, *tables: np.ndarray) -> tuple[Tensor, ...]:
-    """Tables as tensors. The cache holds NumPy: tensors made in inference mode would stay so."""
+    """Move tables to a tensor's device; cached tensors might come from inference mode."""
     return tuple(torch.from_numpy(table).to(like.device) for table in tables)
 
 
 def pull(coefficients: Tensor, factor: Tensor, degree: int, route: Route = "auto") -> Tensor:
-    """Pull k-forms on R^D back through V: R^r -> R^D, one map a point.
+    """Pull k-forms on R^D back through linear maps V: R^r -> R^D, one map per point.
 
     (Vᵀω)_A = ω(V_{a_1}, ..., V_{a_k}) for increasing A, so that by Cauchy-Binet
     ⟨ω, η⟩_G = (Vᵀω) · (Vᵀη) for G = V Vᵀ, without the compound matrix of G.
 
     Parameters
     ----------
-    coefficients : (n, l, C(D, k))
-    factor : (n, D, r)
-    route : "compound" multiplies by the compound matrix of V; "slots" fills the k slots of the
-        forms one after the other and never holds C(D, k) × C(r, k) numbers.
+    coefficients : Tensor, shape (n, l, C(D, k))
+        Coefficients of l forms at n points.
+    factor : Tensor, shape (n, D, r)
+        V.
+    degree : int
+        k.
+    route : {"auto", "compound", "slots"}, default "auto"
+        "compound" multiplies by the compound matrix of V. "slots" fills the k slots of the forms
+        one after the other and never holds C(D, k) × C(r, k) numbers. "auto" chooses by size.
 
     Returns
     -------
-    (n, l, C(r, k))
+    Tensor, shape (n, l, C(r, k))
+
+    Examples
+    --------
+    >>> area = torch.ones(1, 1, 1)  # dx ∧ dy at one point of the plane
+    >>> V = torch.tensor([[[2.0, 0.0], [0.0, 3.0]]])
+    >>> pull(area, V, degree=2).item()
+    6.0
     """
     D, r = factor.shape[-2:]
     if degree == 0:
@@ -110,13 +155,13 @@ def pull(coefficients: Tensor, factor: Tensor, degree: int, route: Route = "auto
 
 
 def _fill_slots(coefficients: Tensor, factor: Tensor, degree: int) -> Tensor:
-    """Interior products with the columns of V, in increasing order.
+    """Take interior products with the columns of V, in increasing order.
 
     After j steps T[A, J] = (ι_{V_{a_j}} ... ι_{V_{a_1}} ω)_J for |A| = j increasing, |J| = k - j.
     """
     n, l, _ = coefficients.shape
     D, r = factor.shape[-2:]
-    if degree > min(D, r):  # more slots than directions: zero, as a function of the coefficients
+    if degree > min(D, r):  # more slots than directions: zero, but differentiable
         return coefficients @ coefficients.new_zeros(comb(D, degree), comb(r, degree))
     T = coefficients.unsqueeze(2)  # (n, l, C(r, 0), C(D, k))
     for j in range(degree):
@@ -132,7 +177,7 @@ def _fill_slots(coefficients: Tensor, factor: Tensor, degree: int) -> Tensor:
 
 @lru_cache(maxsize=64)
 def _unfolding(D: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """For J of length k-1 and i: the rank of J ∪ {i}, flattened, and the sign of dx^i ∧ dx^J."""
+    """Return the rank of J ∪ {i}, flattened, and the sign of dx^i ∧ dx^J, for |J| = k - 1."""
     rank = {I: r for r, I in enumerate(combinations(range(D), k))}
     source = np.zeros((comb(D, k - 1), D), dtype=np.int64)
     sign = np.zeros((comb(D, k - 1), D), dtype=np.int8)
@@ -147,7 +192,7 @@ def _unfolding(D: int, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=64)
 def _increasing(r: int, j: int) -> np.ndarray:
-    """Places, among all (A, a) with A increasing of length j, of those with A < a too."""
+    """Return the places of increasing (A, a) among all (A, a) with A increasing of length j."""
     rank = {A: p for p, A in enumerate(combinations(range(r), j))}
     places = [rank[A[:-1]] * r + A[-1] for A in combinations(range(r), j + 1)]
     return np.array(places, dtype=np.int64)

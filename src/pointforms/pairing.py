@@ -1,8 +1,8 @@
 """Pairings of differential forms on a cloud: pointwise, global, and the comparison matrix.
 
-A k-form is any callable that takes points (n, D) to coefficients (n, C(D, k)), evaluated point by
-point (large clouds in blocks of points); a family of l forms returns (n, l, C(D, k)). Both may
-return NumPy arrays or tensors.
+A k-form is any callable that maps points (n, D) to coefficients (n, C(D, k)); a family of l forms
+returns (n, l, C(D, k)). Both may return NumPy arrays or tensors. Large clouds are passed in blocks
+of points, so the value at a point must not depend on the other points.
 """
 
 from __future__ import annotations
@@ -21,17 +21,42 @@ from pointforms.geometry.field import GramField, Measure
 
 Form = Callable[[Tensor], Any]
 
-# Numbers in the largest temporary while forms are pulled through the factor: 1 MB in float64.
-# Larger ones are no faster.
+# Numbers in the largest temporary while forms are pulled back: 1 MB in float64. Larger ones are no
+# faster.
 _WORKING_SET = 1 << 17
-# Coefficients of one form that are asked for in the first call.
+# Coefficients of one form in the first call, before the number of forms is known.
 _ONE_CALL = 1 << 14
 
 
 def inner(omega: Form, eta: Form, field: GramField, degree: int = 1) -> Tensor:
-    """⟨ω, η⟩(p) = (Vᵀω)(p) · (Vᵀη)(p) at every point of the cloud: (n,).
+    """Return ⟨ω, η⟩(p) = (Vᵀω)(p) · (Vᵀη)(p) at every point of a cloud.
 
-    Symmetric, bilinear, and ≥ 0 for ω = η.
+    The pairing is symmetric, bilinear, and ≥ 0 for ω = η.
+
+    Parameters
+    ----------
+    omega : callable
+        A k-form ω: maps points (n, D) to coefficients (n, C(D, k)), as an array or a tensor.
+    eta : callable
+        A k-form η.
+    field : GramField
+        The Gram field of the cloud.
+    degree : int, default 1
+        k, the degree of the forms.
+
+    Returns
+    -------
+    Tensor, shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np, pointforms as pf
+    >>> t = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+    >>> field = pf.gram_field(np.c_[np.cos(t), np.sin(t)], spectrum="projector")
+    >>> dx = lambda points: np.tile([1.0, 0.0], (len(points), 1))
+    >>> product = pf.inner(dx, dx, field)  # |dx|² = sin² t along the circle
+    >>> bool(np.abs(product.numpy() - np.sin(t) ** 2).max() < 1e-3)
+    True
     """
     _check_form(omega)
     _check_form(eta)
@@ -42,16 +67,68 @@ def inner(omega: Form, eta: Form, field: GramField, degree: int = 1) -> Tensor:
 def inner_global(
     omega: Form, eta: Form, field: GramField, degree: int = 1, measure: Measure = "uniform"
 ) -> Tensor:
-    """⟨⟨ω, η⟩⟩ = Σ_p μ(p) ⟨ω, η⟩(p): a scalar."""
+    """Return ⟨⟨ω, η⟩⟩ = Σ_p μ(p) ⟨ω, η⟩(p), the pairing over a whole cloud.
+
+    Parameters
+    ----------
+    omega : callable
+        A k-form ω: maps points (n, D) to coefficients (n, C(D, k)), as an array or a tensor.
+    eta : callable
+        A k-form η.
+    field : GramField
+        The Gram field of the cloud.
+    degree : int, default 1
+        k, the degree of the forms.
+    measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
+        Weights μ of the points, see :meth:`GramField.measure`.
+
+    Returns
+    -------
+    Tensor, shape ()
+
+    Examples
+    --------
+    >>> import numpy as np, pointforms as pf
+    >>> t = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+    >>> field = pf.gram_field(np.c_[np.cos(t), np.sin(t)], spectrum="projector")
+    >>> dx = lambda points: np.tile([1.0, 0.0], (len(points), 1))
+    >>> round(float(pf.inner_global(dx, dx, field)), 3)  # the mean of sin² t
+    0.5
+    """
     return field.measure(measure) @ inner(omega, eta, field, degree)
 
 
 def comparison_matrix(
     forms: Form, field: GramField, degree: int = 1, measure: Measure = "uniform"
 ) -> Tensor:
-    """C_ab = Σ_p μ(p) ⟨ω_a, ω_b⟩(p) of a family of l forms: (l, l), symmetric PSD.
+    """Return C_ab = Σ_p μ(p) ⟨ω_a, ω_b⟩(p) for a family of l forms.
 
-    C does not depend on the order of the points.
+    C is symmetric positive semidefinite and does not depend on the order of the points.
+
+    Parameters
+    ----------
+    forms : callable
+        A family of k-forms: maps points (n, D) to coefficients (n, l, C(D, k)), as an array or a
+        tensor.
+    field : GramField
+        The Gram field of the cloud.
+    degree : int, default 1
+        k, the degree of the forms.
+    measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
+        Weights μ of the points, see :meth:`GramField.measure`.
+
+    Returns
+    -------
+    Tensor, shape (l, l)
+
+    Examples
+    --------
+    >>> import numpy as np, pointforms as pf
+    >>> t = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+    >>> field = pf.gram_field(np.c_[np.cos(t), np.sin(t)], spectrum="projector")
+    >>> basis = lambda points: np.tile(np.eye(2), (len(points), 1, 1))  # dx and dy
+    >>> bool(np.abs(pf.comparison_matrix(basis, field).numpy() - np.eye(2) / 2).max() < 1e-3)
+    True
     """
     _check_form(forms)
     total: Tensor | None = None
@@ -66,11 +143,11 @@ def comparison_matrix(
 
 
 def _product(F: Tensor) -> Tensor:
-    """Pointwise products of two pulled forms (rows, 2, C)."""
+    """Return the pointwise products of two pulled-back forms (rows, 2, C)."""
     if F.shape[1] != 2:
         raise ValueError(
-            f"omega and eta are {F.shape[1]} forms together: expected one each; families of forms "
-            "go to comparison_matrix"
+            f"omega and eta are {F.shape[1]} forms together: expected one each; "
+            "comparison_matrix takes families of forms"
         )
     return (F[:, 0] * F[:, 1]).sum(-1)
 
@@ -85,14 +162,14 @@ def _check_form(form: object) -> None:
 def _pulled(
     forms: Callable[[Tensor], tuple[Any, ...]], field: GramField, degree: int
 ) -> Iterator[tuple[slice, Tensor]]:
-    """Vᵀω of all the forms, in blocks of points that keep temporaries small: (rows, l, C(r, k))."""
+    """Yield Vᵀω of all forms, (rows, l, C(r, k)), in blocks of points that limit memory."""
     if not isinstance(field, GramField):
-        raise TypeError(f"field is a {type(field).__name__}: expected a GramField, of gram_field")
+        raise TypeError(f"field is a {type(field).__name__}: expected a GramField")
     if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 0:
         raise ValueError(f"degree={degree!r}: expected a whole number, at least 0")
     degree = int(degree)
     n, D, r = field.factor.shape
-    # how many forms there are shows when they are first evaluated
+    # the number of forms is known only once they are evaluated
     size = max(1, _ONE_CALL // max(1, comb(D, degree)))
     start = 0
     while start < n:
@@ -109,11 +186,11 @@ def _pulled(
 
 
 def _coefficients(values: Any, field: GramField, rows: slice, degree: int) -> Tensor:
-    """What a form returned for some rows, as (rows, l, C(D, k))."""
+    """Check what a form returned for some rows and return it as (rows, l, C(D, k))."""
     n, D, _ = field.factor.shape
     C, m = comb(D, degree), rows.stop - rows.start
     F = as_tensor(values, "what a form returned", keep_gradient=True).to(field.factor)
-    if len(F.shape) and F.shape[0] == n != m:  # values at all points, whatever was asked
+    if len(F.shape) and F.shape[0] == n != m:  # a form that returned its values at all points
         F = F[rows]
     if F.shape == (m,) and degree == 0:
         F = F.unsqueeze(-1)
@@ -128,7 +205,7 @@ def _coefficients(values: Any, field: GramField, rows: slice, degree: int) -> Te
 
 
 def _temporary(D: int, r: int, degree: int, count: int) -> int:
-    """Numbers a point in the largest temporary of :func:`pull`."""
+    """Return the size per point of the largest temporary of :func:`pull`."""
     if degree == 0:
         return count
     unfolded = count * comb(D, degree - 1) * max(D, r)

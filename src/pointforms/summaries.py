@@ -1,4 +1,4 @@
-"""Pooled summaries of clouds: what is known of the points without their geometry."""
+"""Pooled summaries of clouds: statistics of the points that ignore their geometry."""
 
 from __future__ import annotations
 
@@ -9,26 +9,33 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pointforms.models.neighbor_graphs import plain_clouds
+from pointforms.clouds import plain_clouds
 
 
 class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Mean, spread, quantiles and covariances of the points of each cloud.
+    """Mean, standard deviation, quantiles and covariances of the points of each cloud.
 
-    A cloud of one point has no spread and no covariance: both are 0. The order of the points
-    changes nothing.
+    The summaries of a cloud do not depend on the order of its points. A cloud of one point has
+    standard deviations and covariances of 0.
 
     Parameters
     ----------
-    quantiles : sequence of numbers from 0 to 1
-        Of each coordinate.
-    covariance : bool
-        Whether the upper triangle of the covariance matrix belongs to the summaries.
+    quantiles : sequence of float, default (0.1, 0.25, 0.5, 0.75, 0.9)
+        Levels, from 0 to 1, of the quantiles of each coordinate.
+    covariance : bool, default True
+        Include the upper triangle of the covariance matrix.
 
     Attributes
     ----------
     n_features_in_ : int
-        D, the width of the clouds.
+        D, the number of features of the clouds.
+
+    Examples
+    --------
+    >>> clouds = [[[0.0, 1.0], [2.0, 3.0]], [[1.0, 1.0]]]
+    >>> PooledSummaries(quantiles=[0.5], covariance=False).fit_transform(clouds)
+    array([[1., 2., 1., 1., 1., 2.],
+           [1., 1., 0., 0., 1., 1.]])
     """
 
     def __init__(
@@ -46,7 +53,7 @@ class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
-        """Check the options and remember the width of the clouds."""
+        """Check the options and store the number of features; nothing is learned."""
         levels = np.asarray(self.quantiles, dtype=np.float64)
         if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
             raise ValueError(f"quantiles={self.quantiles!r}: expected numbers from 0 to 1")
@@ -54,7 +61,7 @@ class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, clouds: Any) -> np.ndarray:
-        """Summaries (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
+        """Return the summaries (N, f) of N clouds or of their Gram fields."""
         check_is_fitted(self, "n_features_in_")
         arrays = _arrays(clouds)
         D = arrays[0].shape[1]
@@ -76,5 +83,5 @@ class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _arrays(clouds: Any) -> list[np.ndarray]:
-    """Points of every cloud, or of every Gram field, in double precision."""
+    """Return the points of every cloud or Gram field in double precision."""
     return [cloud.double().cpu().numpy() for cloud in plain_clouds(clouds)]

@@ -272,7 +272,7 @@ REFUSED = {
     "task of second": (
         START + LONG[LONG.rindex("[[sweep]]") :], 9, "'circle-vs-lines'", "'circles-vs-lines'",
     ),
-    "task like nothing": (START.replace("colocated", "qq"), 2, "'qq'", "files that end in .parq"),
+    "task like nothing": (START.replace("colocated", "qq"), 2, "'qq'", "files end in .parq"),
     "pdo": (START.replace("colocated", "pdo-epf"), 2, "'pdo-epf'", "'pdo-efp'"),
     "file": (START.replace("colocated", "cell.csv"), 2, "'cell.csv'", "'cells.csv'"),
     "no folder": (START.replace("colocated", "x/y.npz"), 2, "'x/y.npz'", "manifest's folder"),
@@ -284,7 +284,7 @@ REFUSED = {
     "number for text": (START.replace('["npf-tri-1"]', '["mlp",\n 3]'), 4, "3 in models", "text"),
     "model": (START.replace("npf-tri-1", "npf-try-1"), 3, "'npf-try-1'", "'npf-tri-1'"),
     "model's case": (START.replace("npf-tri-1", "GCN"), 3, "'GCN'", "'gcn'"),
-    "model like nothing": (START.replace("npf-tri-1", "zzz"), 3, "'zzz'", "expected one of 'npf-tri-1'"),
+    "model like nothing": (START.replace("npf-tri-1", "zzz"), 3, "'zzz'", "of 'npf-tri-1'"),
     # counts
     "fold": (START + "folds = [0,\n1, 5]\n", 5, "= 5", "0 to 4"),
     "folds": (START + "folds = 6\n", 4, "folds = 6", "1 to 5"),

@@ -15,7 +15,6 @@ from pointforms.bench.records import Row
 from pointforms.bench.store import Store
 from pointforms.cli import bench as command
 from pointforms.cli.app import app
-from pointforms.support.progress import track
 
 MANIFEST = """
 title = "Small"
@@ -285,26 +284,3 @@ def test_reproduce_writes_tables_and_fits(folder, monkeypatch):
         assert len(list(csv.DictReader(file))) == 4
     assert str(made / "synthetic-quick.md") in found
     assert "0 fits trained" in ok("reproduce", "synthetic", "--quick", "--out", "made/here")
-
-
-def test_progress_where_there_is_no_terminal_is_a_line(capsys, monkeypatch):
-    now = 0.0
-    monkeypatch.setattr("pointforms.support.progress.time.monotonic", lambda: now)
-    with track(100, "fits", unit="fits") as advance:
-        advance(40)  # were there
-        assert capsys.readouterr().err == ""
-        now = 60.0
-        advance(10)
-        now = 120.0
-        advance(10)
-        now = 130.0
-        advance(10)
-        now = 140.0
-        advance(30)
-    said = capsys.readouterr()
-    first, second, last = said.err.splitlines()
-    # what was there at the start says nothing of the speed
-    assert first == "fits: 50 of 100 fits in 1.0 min, 10 a minute, about 5.0 min left"
-    assert second == "fits: 60 of 100 fits in 2.0 min, 10 a minute, about 4.0 min left"
-    assert last == "fits: 100 of 100 fits in 2.3 min"
-    assert said.out == ""

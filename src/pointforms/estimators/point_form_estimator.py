@@ -232,6 +232,7 @@ class PointFormEstimator(NetworkEstimator):
 
     def check_options(self) -> None:
         """Raise an error if an option has a value that no fit can work with."""
+        GramSettings.among(self.get_params(deep=False))
         degrees = self.degrees()
         if not degrees or not all(isinstance(k, Integral) and int(k) >= 0 for k in degrees):
             raise ValueError(f"degree={self.degree!r}: expected whole numbers, at least 0")

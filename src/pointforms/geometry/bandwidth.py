@@ -1,4 +1,4 @@
-"""Berry and Harlim's rule: the bandwidth at which the kernel sum grows fastest.
+"""The rule of Berry and Harlim for bandwidth="auto": the ε at which the kernel sum grows fastest.
 
 On a d-manifold S(ε) = Σ_ij exp(-|p_i - p_j|² / (4 ε ρ_i ρ_j)) grows like ε^(d/2) between the scale
 of the sample and that of the manifold, so the steepest d log S / d log ε marks a bandwidth that
@@ -12,27 +12,27 @@ from torch import Tensor
 
 from pointforms.geometry.neighbors import neighbors_of, representatives
 
-# S must see where the kernel would stop growing: a short list flattens it too early.
+# Neighbours over which S is summed: with fewer, it would flatten too early.
 _WIDE_NEIGHBORS = 256
-# The sum runs over this many points at most; each brings all its wide neighbours.
+# Largest number of points over which S is summed, each with all its neighbours.
 _MAX_POINTS = 256
 _GRID = 64
 
 
 def wide_exponents(points: Tensor, rho: Tensor) -> list[Tensor]:
-    """|p_i - p_j|² / (4 ρ_i ρ_j) from some points of each cloud to wide neighbourhoods.
+    """Return |p_i - p_j|² / (4 ρ_i ρ_j) between some points of each cloud and many neighbours.
 
-    From points (B, n, D) and ρ (B, n), for each cloud (m, K).
+    From points (B, n, D) and ρ (B, n): one tensor (m, K) per cloud.
     """
-    found = []
+    exponents = []
     for cloud, rows, scale in zip(points, representatives(points, _MAX_POINTS), rho, strict=True):
         sq, index = neighbors_of(cloud, rows, min(_WIDE_NEIGHBORS, len(cloud)))
-        found.append(sq / (4.0 * scale[rows].unsqueeze(-1) * scale[index]))
-    return found
+        exponents.append(sq / (4.0 * scale[rows].unsqueeze(-1) * scale[index]))
+    return exponents
 
 
 def steepest(u: Tensor) -> tuple[Tensor, Tensor]:
-    """The ε of the steepest log S, and that slope, from exponents u (m, K) at ε = 1.
+    """Return the ε at which log S is steepest, and that slope, from exponents u (m, K) at ε = 1.
 
     d log S / d log ε = Σ (u/ε) exp(-u/ε) / Σ exp(-u/ε).
     """

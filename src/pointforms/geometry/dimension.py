@@ -1,4 +1,4 @@
-"""Intrinsic dimension, by local PCA or from the growth of the kernel sum."""
+"""Estimate the intrinsic dimension by local PCA or from the growth of the kernel sum."""
 
 from __future__ import annotations
 
@@ -16,41 +16,43 @@ from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists, 
 from pointforms.geometry.settings import check_int
 from pointforms.geometry.units import own_units
 
-# A direction counts when its variance is more than this share of what it would be without noise or
-# curvature, and of the largest: Fukunaga and Olsen's 5 %, and more where the sample can tell more.
+# A direction counts if its variance exceeds the first share of what a flat sample would have, and
+# the second share of the largest variance (the 5 % of Fukunaga and Olsen).
 _SHARE, _SHARE_OF_LARGEST = 0.4, 0.05
-# Spectra are averaged over neighbourhoods that cover the cloud so many times, within bounds,
+# Spectra are averaged over enough neighbourhoods to cover the cloud this many times, within bounds.
 _COVER = 2
 _MIN_POINTS, _MAX_POINTS = 3, 128
-# and on a complete graph, where lists are not local, of this many neighbours.
+# On a complete graph, whose lists are not local, neighbourhoods have this many points.
 _COMPLETE_NEIGHBORS = 32
-# The slope's own local scale.
+# Neighbours that set the local scale for the slope.
 _SLOPE_SCALE_NEIGHBORS = 16
 
 
 def local_pca_dimension(points: Tensor, lists: NeighborLists) -> Tensor:
-    """d of each cloud: the directions of its neighbourhoods that carry variance.
+    """Return d of each cloud: the number of directions in which its neighbourhoods vary.
 
     The eigenvalues of the neighbourhoods' covariances, each divided by the largest, are averaged
-    over the cloud; d counts the leading ones above a threshold (Fukunaga and Olsen 1971). Were the
-    manifold flat and of dimension j, sampling k points alone would spread its variances down to
+    over the cloud, and d counts the leading ones above a threshold (Fukunaga and Olsen 1971). In a
+    flat manifold of dimension j, sampling k points alone spreads the variances down to
     ((1 - √(j/k)) / (1 + √(j/k)))² of the largest (Marchenko and Pastur 1967); the j-th direction
-    counts if it has a fixed share of that.
+    counts if its variance exceeds a fixed share of that.
 
     Parameters
     ----------
-    points : (B, n, D)
+    points : Tensor, shape (B, n, D)
         Centred clouds.
-    lists : neighbour lists of the batch
+    lists : NeighborLists
+        Neighbour lists of the batch.
 
     Returns
     -------
-    (B, 1), whole numbers in the dtype of the points
+    Tensor, shape (B, 1)
+        Whole numbers in the dtype of the points.
     """
     n = points.shape[1]
     if lists.complete:
         lists = lists.narrow(min(n, _COMPLETE_NEIGHBORS))
-    if lists.complete:  # every list is the whole cloud: one spectrum says it all
+    if lists.complete:  # every neighbourhood is the whole cloud
         neighborhoods = points.unsqueeze(1)
     else:
         k = lists.sq.shape[-1]
@@ -68,23 +70,23 @@ def local_pca_dimension(points: Tensor, lists: NeighborLists) -> Tensor:
 
 @lru_cache(maxsize=1024)
 def _thresholds(count: int, k: int) -> np.ndarray:
-    """The share of the largest variance from which direction j = 1 .. count of k points counts."""
+    """Return the share of the largest variance from which directions 1 to `count` count."""
     root = np.sqrt(np.arange(1, count + 1) / k)
     shares: np.ndarray = np.maximum(_SHARE * ((1 - root) / (1 + root)) ** 2, _SHARE_OF_LARGEST)
     return shares
 
 
 def _mean_relative_spectrum(neighborhoods: Tensor) -> Tensor:
-    """Covariance eigenvalues over the largest, descending: (B, m, k, D) -> (B, min(k, D)).
+    """Average covariance eigenvalues relative to the largest: (B, m, k, D) -> (B, min(k, D)).
 
-    The mean over the neighbourhoods of a cloud; those of mere copies have no spectrum and no say.
+    In descending order. Neighbourhoods of copies of one point are left out.
     """
     centered = neighborhoods - neighborhoods.mean(-2, keepdim=True)
     k, D = centered.shape[-2:]
     small = centered @ centered.mT if k < D else centered.mT @ centered
     values = torch.linalg.eigvalsh(small)
     largest = values[..., -1:]
-    # copies leave what rounding leaves, of clouds whose extent is about one
+    # copies of a point vary by rounding errors only, in clouds whose extent is about one
     real = largest > k * (64 * torch.finfo(values.dtype).eps) ** 2
     relative: Tensor = torch.where(real, values / largest, 0.0).sum(1)
     mean: Tensor = relative / real.sum(1).clamp_min(1)
@@ -92,7 +94,7 @@ def _mean_relative_spectrum(neighborhoods: Tensor) -> Tensor:
 
 
 def slope_dimension(points: Tensor) -> Tensor:
-    """Twice the steepest slope of log S against log ε, with ρ = r₀, which asks for no d: (B,)."""
+    """Return twice the steepest slope of log S against log ε, with ρ = r₀: (B,)."""
     count = min(_SLOPE_SCALE_NEIGHBORS, points.shape[1])
     r0 = local_scale(neighbor_lists(points, count).nearest_sq(count))
     return torch.stack([2 * steepest(wide)[1] for wide in wide_exponents(points, r0)])
@@ -101,11 +103,29 @@ def slope_dimension(points: Tensor) -> Tensor:
 def estimate_dimension(
     points: CloudLike, method: Literal["local-pca", "slope"] = "local-pca", neighbors: int = 32
 ) -> float:
-    """Intrinsic dimension of one cloud (n, D).
+    """Estimate the intrinsic dimension of one cloud.
 
-    "local-pca" counts the directions of variance in neighbourhoods of `neighbors` points: a whole
-    number, the estimate that :func:`pointforms.gram_field` uses. "slope" is twice the steepest
-    growth of the kernel sum (Berry and Harlim), any number; it looks at 256 neighbours.
+    Parameters
+    ----------
+    points : array-like or tensor, shape (n, D)
+        The cloud.
+    method : {"local-pca", "slope"}, default "local-pca"
+        "local-pca" counts the directions in which neighbourhoods vary; it is the estimate of
+        :func:`pointforms.gram_field`. "slope" is twice the steepest growth of the kernel sum
+        (Berry and Harlim), over 256 neighbours, and need not be a whole number.
+    neighbors : int, default 32
+        Number of points in each neighbourhood, the point itself included, for "local-pca".
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np, pointforms as pf
+    >>> sphere = pf.manifolds.sphere(500, np.random.default_rng(0))
+    >>> pf.geometry.estimate_dimension(sphere.points)
+    2.0
     """
     check_int("neighbors", neighbors, at_least=2)
     x = own_units(as_cloud(points).unsqueeze(0))[0]

@@ -1,4 +1,4 @@
-"""From a batch of clouds of one size to everything its Gram fields are made of."""
+"""Estimate, for clouds of one size, everything that their Gram fields are computed from."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Geometry:
     unit: Tensor  # (B, 1, 1)
     lists: NeighborLists
     dimension: Tensor  # (B, 1), whole numbers as floats
-    log_density: Tensor  # (B, n), of the caller's coordinates
+    log_density: Tensor  # (B, n), in the caller's units
     kernel: Kernel
 
     def scale(self) -> Tensor:
-        """ρ in the caller's units: (B, n)."""
+        """Return ρ in the caller's units: (B, n)."""
         return self.kernel.log_rho.exp() * self.unit.squeeze(-1)
 
 
 def estimate_geometry(points: Tensor, settings: GramSettings) -> Geometry:
-    """Neighbour lists, local scale, dimension, density, bandwidth and kernel of (B, n, D)."""
+    """Estimate neighbours, scale, dimension, density, bandwidth and kernel of (B, n, D)."""
     n = points.shape[1]
     k, k0 = settings.list_length(n), settings.density_list_length(n)
     x, unit = own_units(points)
@@ -52,8 +52,8 @@ def estimate_geometry(points: Tensor, settings: GramSettings) -> Geometry:
     log_rho = log_bandwidth(log_q0, r0, d, log_unit, settings)
     u = exponents(lists, log_rho)
     if settings.bandwidth == "auto":
-        found = [steepest(wide)[0] for wide in wide_exponents(x, log_rho.exp())]
-        epsilon = torch.stack(found).unsqueeze(-1)
+        steepest_epsilons = [steepest(wide)[0] for wide in wide_exponents(x, log_rho.exp())]
+        epsilon = torch.stack(steepest_epsilons).unsqueeze(-1)
     else:
         epsilon = torch.full_like(log_unit, float(settings.bandwidth))
     kernel = diffusion_kernel(lists, u, log_rho, epsilon, d, settings)

@@ -1,4 +1,4 @@
-"""Gram fields: the factor V of G(p_i) = V_i V_iᵀ at every point of a cloud."""
+"""The factor V of the Gram field, G(p_i) = V_i V_iᵀ, at every point of a cloud."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pointforms.geometry.settings import Center, GramSettings
 
 
 def gram_factors(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Tensor]:
-    """V (B, n, D, r) with V Vᵀ = G, and the trace that `rank` left out (B, n).
+    """Return V (B, n, D, r) with V Vᵀ = G, and the trace that `rank` left out (B, n).
 
     G(p_i) = 1 / (2 ε ρ_i² kept_i) Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ
     """
@@ -45,7 +45,7 @@ def gram_factors(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Te
 def weighted_differences(
     geometry: Geometry, values: Tensor, center: Center
 ) -> Iterator[tuple[slice, Tensor]]:
-    """Blocks of rows i of the flattened batch, with the columns of V_i at each.
+    """Yield blocks of rows i of the flattened batch with the columns of V_i.
 
     sqrt(K̂_ij / (2 ε ρ_i² kept_i)) (f_j - c_i), for functions f given by values (B, n, m) and
     c_i = Σ_j K̂_ij f_j or f_i: (rows, k, m).
@@ -58,7 +58,7 @@ def weighted_differences(
     k = weights.shape[-1]
     for rows in _row_blocks(B, n, max(1, BLOCK // (k * m)), whole_clouds=index is None):
         w = weights[rows]
-        if index is None:  # every row sees its whole cloud: no lists to gather along
+        if index is None:  # every neighbourhood is the whole cloud, so there is nothing to gather
             cloud = values[rows.start // n : -(-rows.stop // n)].unsqueeze(1)
             per_cloud = w.view(len(cloud), -1, k)
             c = (
@@ -75,7 +75,7 @@ def weighted_differences(
 
 
 def _row_blocks(B: int, n: int, size: int, whole_clouds: bool) -> Iterator[slice]:
-    """Slices of at most `size` of B n rows, none with parts of two clouds if so asked."""
+    """Yield slices of at most `size` of B n rows, which split no cloud if `whole_clouds`."""
     if whole_clouds and size < n:
         for start in range(0, B * n, n):
             yield from (slice(s, min(s + size, start + n)) for s in range(start, start + n, size))
@@ -85,20 +85,20 @@ def _row_blocks(B: int, n: int, size: int, whole_clouds: bool) -> Iterator[slice
 
 
 def calibration(trace: Tensor, d: Tensor, mode: Literal[True, "point"]) -> Tensor:
-    """Factor that makes the mean trace (B, 1), or every trace (B, n), of (B, n) equal to d (B, 1).
+    """Return the factor that makes the mean trace, or every trace, of (B, n) equal to d (B, 1).
 
-    Where the trace is zero (a neighbourhood of copies) there is nothing to scale.
+    Its shape is (B, 1) or (B, n). It is 1 where the trace is zero, in a neighbourhood of copies.
     """
     reference = trace if mode == "point" else trace.mean(-1, keepdim=True)
     return torch.where(reference > 0, d / reference, 1.0)
 
 
 def _cholesky(G: Tensor) -> Tensor:
-    """Lower triangular V with V Vᵀ = G to rounding, for singular G too: (R, D, D).
+    """Return a lower triangular V with V Vᵀ = G up to rounding, for singular G too: (R, D, D).
 
-    G = S R S with R of unit diagonal. A shift of a few rounding errors keeps the pivots of a
-    singular R positive, and small features keep their digits. Where it is not enough, the
-    eigenvectors serve.
+    G = S R S with R of unit diagonal, so that small features keep their digits. A shift by a few
+    rounding errors keeps the pivots of a singular R positive. Where it is not enough, V is
+    computed from the eigenvectors.
     """
     D, precision = G.shape[-1], torch.finfo(G.dtype)
     S = G.diagonal(dim1=-2, dim2=-1).clamp_min(precision.tiny).sqrt()
@@ -114,13 +114,13 @@ def _cholesky(G: Tensor) -> Tensor:
 
 
 def squared_norm(columns: Tensor) -> Tensor:
-    """tr G of columns (R, k, D), without a temporary of their size: (R,)."""
+    """Return tr G of columns (R, k, D) without a temporary of their size: (R,)."""
     norm: Tensor = torch.linalg.vector_norm(columns, dim=(-2, -1))
     return norm.square()
 
 
 def _leading(columns: Tensor, r: int) -> tuple[Tensor, Tensor]:
-    """The top r directions of G at their own length, and the trace of the rest."""
+    """Return the top r directions of G, scaled to its eigenvalues, and the trace of the rest."""
     values, directions = leading_directions(columns, r)
     values = values.clamp_min(0)
     rest = squared_norm(columns) - values.sum(-1)
@@ -128,9 +128,9 @@ def _leading(columns: Tensor, r: int) -> tuple[Tensor, Tensor]:
 
 
 def _projector(columns: Tensor, d: Tensor, r: int) -> tuple[Tensor, Tensor]:
-    """Orthonormal top min(d, r) directions, zero columns beyond, and what r cut from d."""
+    """Return min(d, r) orthonormal directions, then zero columns, and the trace left out."""
     values, directions = leading_directions(columns, r)
-    # a direction without variance is not one: its eigenvector is arbitrary
+    # the eigenvector of a direction without variance is arbitrary
     k, D = columns.shape[1:]
     real = values > 8 * min(k, D) * torch.finfo(values.dtype).eps * values[:, :1]
     real &= torch.arange(r, device=d.device) < d.unsqueeze(1)
@@ -138,9 +138,10 @@ def _projector(columns: Tensor, d: Tensor, r: int) -> tuple[Tensor, Tensor]:
 
 
 def leading_directions(columns: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Largest eigenvalues (R, count), descending, of G = columnsᵀ columns and their eigenvectors.
+    """Return the largest eigenvalues of G = columnsᵀ columns, descending, and their eigenvectors.
 
-    From the smaller of G (D, D) and columns columnsᵀ (k, k): (R, k, D) -> (R, D, count).
+    They are computed from the smaller of G (D, D) and columns columnsᵀ (k, k). The shapes are
+    (R, k, D) -> (R, count), (R, D, count).
     """
     k, D = columns.shape[1:]
     if k >= D:

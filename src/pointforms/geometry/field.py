@@ -1,4 +1,4 @@
-"""GramField: what is known of one cloud."""
+"""GramField: the estimated geometry of one cloud."""
 
 from __future__ import annotations
 
@@ -16,30 +16,45 @@ Measure = Literal["uniform", "volume", "volume-normalized"]
 
 @dataclass(frozen=True, eq=False)
 class GramField:
-    """The Gram field of a cloud: at each point p a symmetric PSD matrix G(p) = V(p) V(p)ᵀ.
+    """The Gram field of a cloud: at each point p a positive semidefinite G(p) = V(p) V(p)ᵀ.
 
     G estimates the orthogonal projector on the tangent space of the manifold that the cloud was
     sampled from, so ⟨ω, η⟩(p) = ω(p)ᵀ G(p) η(p) compares 1-forms along the cloud. It is an
     estimate from data: nothing here is differentiated with respect to the points.
 
-    Attributes
+    :func:`pointforms.gram_field` and :func:`pointforms.gram_fields` make them.
+
+    Parameters
     ----------
-    points : (n, D)
-    factor : (n, D, r)
-        V. Everything else derives from it; r ≤ min(D, neighbours).
-    log_density : (n,)
+    points : Tensor, shape (n, D)
+        The cloud.
+    factor : Tensor, shape (n, D, r)
+        V, from which everything else derives; r ≤ min(D, neighbors).
+    log_density : Tensor, shape (n,)
         log q₀, the sampling density with respect to d-dimensional volume.
-    scale : (n,)
+    scale : Tensor, shape (n,)
         ρ, the bandwidth function, a length.
     dimension : int
         d, given or estimated.
     bandwidth : float
         ε, given or chosen.
     neighbors : int
-        Points in each neighbourhood, the point itself included.
-    discarded_trace : (n,)
-        The trace of G that `rank` left out.
+        Number of points in each neighbourhood, the point itself included.
+    discarded_trace : Tensor, shape (n,)
+        The trace of G that the option `rank` left out.
     settings : GramSettings
+        The options the field was computed with.
+
+    Examples
+    --------
+    >>> import numpy as np, pointforms as pf
+    >>> field = pf.gram_field(np.random.default_rng(0).normal(size=(50, 3)), dimension=2)
+    >>> field
+    GramField(n=50, D=3, rank=3, dimension=2, neighbors=32, bandwidth=1)
+    >>> field.matrix().shape, field.compound(2).shape
+    (torch.Size([50, 3, 3]), torch.Size([50, 3, 3]))
+    >>> float(field.measure("uniform").sum().round(decimals=6))
+    1.0
     """
 
     points: Tensor
@@ -64,25 +79,33 @@ class GramField:
 
     @property
     def density(self) -> Tensor:
-        """q₀ (n,); infinite where it exceeds the floating-point range, unlike log_density."""
+        """The sampling density q₀ (n,), infinite where it exceeds the floating-point range."""
         return self.log_density.exp()
 
     def matrix(self) -> Tensor:
-        """G (n, D, D)."""
+        """Return G (n, D, D)."""
         return self.factor @ self.factor.mT
 
     def compound(self, degree: int) -> Tensor:
-        """The k-th Gram field, ⟨dx^I, dx^J⟩ = det[G_{i_a j_b}]: (n, C(D, k), C(D, k)).
+        """Return the k-th Gram field, ⟨dx^I, dx^J⟩ = det[G_{i_a j_b}]: (n, C(D, k), C(D, k)).
 
-        The dense reference. Pairings of forms do not need it and are far smaller without.
+        It is large. Pairings of forms use the factor instead and need far less memory.
+
+        Parameters
+        ----------
+        degree : int
+            k.
         """
         return compound(self.matrix(), degree)
 
     def measure(self, name: Measure = "uniform") -> Tensor:
-        """Weights μ of the points in a global pairing: (n,).
+        """Return the weights μ of the points in a global pairing: (n,).
 
-        "uniform" is 1/n; "volume" is 1/(n q₀), whose sums approximate ∫ dV; "volume-normalized"
-        is the same made to sum to 1.
+        Parameters
+        ----------
+        name : {"uniform", "volume", "volume-normalized"}, default "uniform"
+            "uniform" is 1/n. "volume" is 1/(n q₀), so that sums approximate ∫ dV.
+            "volume-normalized" divides those weights by their sum.
         """
         n = len(self)
         if name == "uniform":
@@ -96,15 +119,21 @@ class GramField:
         )
 
     def tangents(self, count: int | None = None) -> Tensor:
-        """Orthonormal leading directions of G, `count` (by default d) a point: (n, D, count).
+        """Return orthonormal leading directions of G: (n, D, count).
 
-        No more than the r that the factor has.
+        Parameters
+        ----------
+        count : int or None, default None
+            Number of directions per point, at most the r columns of the factor. None takes d.
         """
         U: Tensor = torch.linalg.svd(self.factor, full_matrices=False).U
         return U[..., : self.dimension if count is None else count]
 
     def off_tangent_share(self) -> float:
-        """The mean share of the trace of G outside its top-d eigenspace: noise and curvature."""
+        """Return the mean share of the trace of G outside its top-d eigenspace.
+
+        Noise and curvature increase it.
+        """
         squared = torch.linalg.svdvals(self.factor).square()
         total = squared.sum(-1) + self.discarded_trace
         outside = squared[:, self.dimension :].sum(-1) + self.discarded_trace
@@ -113,7 +142,7 @@ class GramField:
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> GramField:
-        """The field on another device or in another precision."""
+        """Return the field on another device or in another precision."""
         moved = {
             name: getattr(self, name).to(device=device, dtype=dtype)
             for name in ("points", "factor", "log_density", "scale", "discarded_trace")

@@ -1,4 +1,4 @@
-"""The diffusion kernel of Berry and Harlim on neighbour lists: bandwidth function, weights."""
+"""The diffusion kernel of Berry and Harlim on neighbour lists: bandwidth function and weights."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ class Kernel:
 
     Attributes
     ----------
-    weights : (B, n, k)
-        K̂, rows summing to 1.
-    log_rho : (B, n)
+    weights : Tensor, shape (B, n, k)
+        K̂, whose rows sum to 1.
+    log_rho : Tensor, shape (B, n)
         Logarithm of the bandwidth function ρ.
-    epsilon : (B, 1)
-    kept : (B, n) or None
-        Share of the second moment that the cut at the last neighbour keeps; None where it is
-        not to be corrected.
+    epsilon : Tensor, shape (B, 1)
+        Bandwidth ε.
+    kept : Tensor or None, shape (B, n)
+        Share of the second moment that the cut at the last neighbour keeps; None if nothing is to
+        be corrected.
     """
 
     weights: Tensor
@@ -35,7 +36,7 @@ class Kernel:
     kept: Tensor | None
 
     def rate(self) -> Tensor:
-        """1 / (ε ρ_i² kept_i): turns K̂ - I into the generator L. (B, n)"""
+        """Return 1 / (ε ρ_i² kept_i), the factor from K̂ - I to the generator L: (B, n)."""
         rate = torch.exp(-2 * self.log_rho) / self.epsilon
         return rate if self.kept is None else rate / self.kept
 
@@ -43,19 +44,26 @@ class Kernel:
 def log_bandwidth(
     log_q0: Tensor, r0: Tensor, d: Tensor, log_unit: Tensor, settings: GramSettings
 ) -> Tensor:
-    """log ρ in the batch's own units: ρ = q₀^β or constant, then rescaled.
+    """Return log ρ in the batch's own units: ρ = q₀^β or constant, then rescaled.
 
     Parameters
     ----------
-    log_q0, r0 : (B, n)
-        In units in which one is exp(log_unit) of the caller's.
-    d, log_unit : (B, 1)
+    log_q0 : Tensor, shape (B, n)
+        Logarithm of the density, in own units.
+    r0 : Tensor, shape (B, n)
+        Local scale, in own units.
+    d : Tensor, shape (B, 1)
+        Intrinsic dimension.
+    log_unit : Tensor, shape (B, 1)
+        Logarithm of the own unit in the caller's units.
+    settings : GramSettings
+        `bandwidth_policy`, `bandwidth_units` and `beta` are used.
     """
     units = settings.bandwidth_units
     variable = settings.bandwidth_policy == "variable"
     log_rho = settings.beta * log_q0 if variable else torch.zeros_like(log_q0)
     if units == "absolute":
-        # q₀ carries length^-d: back to the caller's units, take the power, return
+        # q₀ has the unit length^-d: convert it to the caller's units, take the power, convert back
         shift = -log_unit - (settings.beta * d * log_unit if variable else 0.0)
     elif units == "local":
         shift = (r0.log() - log_rho).mean(-1, keepdim=True)
@@ -66,7 +74,7 @@ def log_bandwidth(
 
 
 def exponents(lists: NeighborLists, log_rho: Tensor) -> Tensor:
-    """|p_i - p_j|² / (4 ρ_i ρ_j), the kernel's exponent at ε = 1: (B, n, k)."""
+    """Return |p_i - p_j|² / (4 ρ_i ρ_j), the kernel's exponent at ε = 1: (B, n, k)."""
     rho = log_rho.exp()
     product = (4.0 * rho).unsqueeze(-1) * lists.gather(rho)
     return torch.div(lists.sq, product, out=product)
@@ -80,10 +88,11 @@ def diffusion_kernel(
     d: Tensor,
     settings: GramSettings,
 ) -> Kernel:
-    """K_ij = exp(-u_ij / ε), α-normalised, row-normalised; u, overwritten, from :func:`exponents`.
+    """Return K_ij = exp(-u_ij / ε), normalised by the density and then by rows.
 
-    q_ε(i) = Σ_j K_ij / ρ_i^d and K^α_ij = K_ij / (q_ε(i) q_ε(j))^α. The factor of i falls to the
-    row normalisation, so only that of j is applied, in logarithms: ρ^(dα) has a wide range.
+    q_ε(i) = Σ_j K_ij / ρ_i^d and K^α_ij = K_ij / (q_ε(i) q_ε(j))^α. The row normalisation cancels
+    the factor of i, so only that of j is applied, in logarithms because ρ^(dα) has a wide range.
+    The exponents u from :func:`exponents` are overwritten.
     """
     log_K = u.mul_(-1.0 / epsilon.unsqueeze(-1))
     if settings.alpha != 0.0:

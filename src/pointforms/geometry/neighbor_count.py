@@ -1,15 +1,15 @@
-"""`neighbors="auto"`: how wide to look, from the data alone.
+"""Choose the number of neighbours from the data, for neighbors="auto".
 
 A wide neighbourhood averages noise away, a narrow one follows curvature. For each candidate count
 k and a sample of the points, the top-d eigenspace T_k of the local covariance is estimated, with
 
     spread(k)  the standard error of the regression of normal on tangential coordinates,
                sqrt(λ_normal / (λ_d (k_eff - d - 1))), and
-    bias(k)    by how much T_k leaves the spread of a narrower T_j,
+    bias(k)    the angle by which T_k leaves the spread of a narrower T_j,
                max_j [∠(T_k, T_j) - c spread(j)]₊,
 
-and the count with the least bias + c spread is taken (Goldenshluger and Lepski 2011); of counts
-that score alike, the widest.
+and the count with the smallest bias + c spread is chosen (Goldenshluger and Lepski 2011). Among
+counts with nearly the same score, the largest is chosen.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from pointforms.geometry.units import own_units
 
 CANDIDATES = (16, 32, 64, 128, 256)
 _MIN_POINTS, _MAX_POINTS = 16, 128
-# Calibrated on circles, curves, spheres, tori and rolls, clean and noisy.
+# c, and the ratio up to which scores count as the same: calibrated on circles, curves, spheres,
+# tori and rolls, with and without noise.
 _SPREADS = 1.5
 _ALIKE = 1.1
 # Relative variance below which eigenvalues no longer differ.
@@ -35,14 +36,14 @@ _PARTS = 4
 
 
 def choose_neighbors(cloud: Tensor, dimension: int | None = None) -> int:
-    """The neighbour count, among CANDIDATES, that best resolves the tangents of (n, D)."""
+    """Return the neighbour count, among CANDIDATES, that best resolves the tangents of (n, D)."""
     n, D = cloud.shape
     widest = max(n // _PARTS, CANDIDATES[0])  # a neighbourhood is a part of its cloud
     counts = [k for k in CANDIDATES if 4 * (dimension or 1) <= k < n and k <= widest]
-    if not counts or D == 1 or dimension == D:  # no tangent to find: the usual count, or more
+    if not counts or D == 1 or dimension == D:  # no tangent to estimate: the usual count, or more
         return min(n, max(_USUAL, 4 * (dimension or 1)))
     x = own_units(cloud.unsqueeze(0))[0]
-    most = 4 * BLOCK // (counts[-1] * D)  # wide neighbourhoods take memory
+    most = 4 * BLOCK // (counts[-1] * D)  # limits the memory of wide neighbourhoods
     rows = representatives(x, max(_MIN_POINTS, min(_MAX_POINTS, most)))[0]
     sq, index = neighbors_of(x[0], rows, counts[-1])
     neighborhoods = x[0][index]
@@ -65,17 +66,17 @@ class _Spectrum:
     values: Tensor  # (m, r), descending
     directions: Tensor  # (m, D, r)
     trace: Tensor  # (m,)
-    effective: Tensor  # (m,), 1 / Σ w²: how many neighbours the weights amount to
+    effective: Tensor  # (m,), 1 / Σ w², the effective number of neighbours
 
     def spread(self, d: int) -> float:
-        """Mean standard error of the top-d eigenspace, in radians."""
+        """Return the mean standard error of the top-d eigenspace, in radians."""
         normal = (self.trace - self.values[:, :d].sum(-1)).clamp_min(0)
         angle = (normal / (self.values[:, d - 1] * (self.effective - d - 1).clamp_min(1))).sqrt()
         return float(angle.nan_to_num(1.0).clamp_max(1.0).mean())
 
 
 def _local_spectrum(neighborhoods: Tensor, sq: Tensor) -> _Spectrum:
-    """Of kernel-weighted covariances, from neighbours (m, k, D) at squared distances (m, k)."""
+    """Decompose kernel-weighted covariances of neighbours (m, k, D) at squared distances (m, k)."""
     k, D = neighborhoods.shape[1:]
     r0_sq = sq[:, 1 : max(8, k // 4)].mean(-1, keepdim=True)
     w = torch.exp(sq / (-4.0 * torch.where(r0_sq > 0, r0_sq, 1.0)))
@@ -87,7 +88,7 @@ def _local_spectrum(neighborhoods: Tensor, sq: Tensor) -> _Spectrum:
 
 
 def _widest_gap(scales: dict[int, _Spectrum]) -> int:
-    """The d whose eigenvalues stand out most clearly at some scale."""
+    """Return the d with the largest ratio of successive eigenvalues at any scale."""
     best, widest = 1, 0.0
     for k, scale in scales.items():
         largest = scale.values[:, :1]
@@ -100,6 +101,6 @@ def _widest_gap(scales: dict[int, _Spectrum]) -> int:
 
 
 def _angle(A: _Spectrum, B: _Spectrum, d: int) -> float:
-    """Mean largest principal angle, in radians, between the top-d eigenspaces."""
+    """Return the mean largest principal angle, in radians, between the top-d eigenspaces."""
     cosines = torch.linalg.svdvals(A.directions[..., :d].mT @ B.directions[..., :d])[:, -1]
     return float(torch.arccos(cosines.clamp(-1.0, 1.0)).mean())

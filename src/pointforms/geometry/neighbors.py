@@ -1,4 +1,4 @@
-"""Nearest neighbours of every point of a batch of clouds: tree, brute force or approximate."""
+"""Search the nearest neighbours of every point: by a tree, by brute force or approximately."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ from torch import Tensor
 from pointforms.geometry.settings import Search
 from pointforms.support.extras import need
 
-# Elements of one temporary block: 8 MB in float64, so that blocks stay near the cache.
+# Elements of one temporary block: 8 MB in float64, so that blocks stay near the CPU cache.
 BLOCK = 1 << 20
 
-# Below this size a tree costs more than it saves; above this width it visits every point.
+# With fewer points a tree costs more than it saves; with more features it visits every point.
 _TREE_MIN_POINTS = 512
 _TREE_MAX_FEATURES = 10
-# Where exact search would take minutes and the approximate one seconds.
+# From this size on exact search takes minutes, and approximate search seconds.
 _APPROXIMATE_MIN_POINTS = 50_000
-# Up to here distances come from differences; above, products select and differences refine.
+# Up to this size distances are computed from differences; above it, products select candidates,
+# a few more than needed, and differences refine them.
 _DIRECT_MAX_POINTS = 1024
 _REFINE_EXTRA = 8
 
 
 @dataclass(frozen=True)
 class NeighborLists:
-    """Neighbours in a batch of B clouds of n points, k a point, the point itself among them.
+    """Neighbours in a batch of B clouds of n points: k per point, the point itself included.
 
     Attributes
     ----------
-    sq : (B, n, k)
+    sq : Tensor, shape (B, n, k)
         Squared distances; ascending, the point itself first, unless the graph is complete.
-    index : (B, n, k) or None
-        Rows of the flattened batch, b n + j. None is the complete graph: every point, in order.
+    index : Tensor or None, shape (B, n, k)
+        Rows of the flattened batch, b n + j. None stands for the complete graph, in which every
+        point lists all points in order.
     """
 
     sq: Tensor
@@ -47,7 +49,7 @@ class NeighborLists:
         return self.index is None
 
     def gather(self, values: Tensor) -> Tensor:
-        """Values (B, n, ...) of the points, at the neighbours: (B, n, k, ...)."""
+        """Look up values (B, n, ...) of the points at their neighbours: (B, n, k, ...)."""
         if self.index is None:
             B, n, _ = self.sq.shape
             return values.unsqueeze(1).expand(B, n, *values.shape[1:])
@@ -55,13 +57,13 @@ class NeighborLists:
         return flat.view(*self.index.shape, *values.shape[2:])
 
     def nearest_sq(self, count: int) -> Tensor:
-        """Squared distances to the `count` nearest, the point itself included: (B, n, count)."""
+        """Return squared distances to the `count` nearest points: (B, n, count)."""
         if self.index is not None:
             return self.sq[..., :count]
         return self.sq.topk(count, dim=-1, largest=False).values
 
     def narrow(self, k: int) -> NeighborLists:
-        """The k nearest of each list."""
+        """Keep the k nearest of each list."""
         if k == self.sq.shape[-1]:
             return self
         if self.index is None:
@@ -71,10 +73,10 @@ class NeighborLists:
 
 
 def neighbor_lists(points: Tensor, k: int, search: Search = "auto") -> NeighborLists:
-    """The k nearest neighbours, in its own cloud, of every point of a batch (B, n, D).
+    """Return the k nearest neighbours of every point of (B, n, D) in its own cloud.
 
-    k ≥ n gives the complete graph. Exact unless `search` is "approximate", or "auto" meets a
-    cloud with many points and many features and the `ann` extra is installed.
+    k ≥ n gives the complete graph. The search is exact unless `search` is "approximate", or it is
+    "auto", the cloud has many points and many features, and the extra `ann` is installed.
     """
     n = points.shape[1]
     if k >= n:
@@ -87,22 +89,25 @@ def neighbor_lists(points: Tensor, k: int, search: Search = "auto") -> NeighborL
 
 
 def neighbors_of(cloud: Tensor, rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Squared distances and indices (m, k) of the k nearest, exactly, of m rows of (n, D)."""
-    found = [
+    """Return exact squared distances and indices (m, k) of the k nearest to m rows of (n, D)."""
+    nearest = [
         _direct_sq(cloud.index_select(0, part), cloud).topk(k, dim=-1, largest=False)
         for part in rows.split(max(1, BLOCK // len(cloud)))
     ]
-    return torch.cat([f.values for f in found]), torch.cat([f.indices for f in found])
+    return torch.cat([part.values for part in nearest]), torch.cat(
+        [part.indices for part in nearest]
+    )
 
 
 def representatives(points: Tensor, count: int) -> Tensor:
-    """Rows of each cloud (B, n, D), in own units, spread evenly from middle to rim: (B, m).
+    """Choose rows of each cloud (B, n, D), spread evenly from its middle to its rim: (B, m).
 
-    m = min(n, count). A choice that neither the order of the points nor a rotation changes.
+    m = min(n, count). The choice does not depend on the order of the points, nor on rotations.
     """
     n, D = points.shape[1:]
     rank = torch.linspace(0, n - 1, min(n, count), device=points.device).round().long()
-    # points of a grid share their radii: a fixed functional, too small to matter else, parts them
+    # Grid points tie in radius; break ties with a fixed linear functional too small to affect
+    # other orderings.
     tie_break = points @ torch.from_numpy(_tie_break(D)).to(points)
     tie_break *= 64 * torch.finfo(points.dtype).eps
     return (points.square().sum(-1) + tie_break).argsort(dim=-1)[:, rank]
@@ -110,7 +115,7 @@ def representatives(points: Tensor, count: int) -> Tensor:
 
 @lru_cache(maxsize=256)
 def _tie_break(D: int) -> np.ndarray:
-    """A linear functional with unequal coefficients."""
+    """Return a linear functional with unequal coefficients."""
     values: np.ndarray = np.arange(1, D + 1) * 0.618 % 1
     return values
 
@@ -145,7 +150,7 @@ def _brute(points: Tensor, k: int) -> NeighborLists:
 def _brute_one(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
     n, D = cloud.shape
     m = min(n, k + _REFINE_EXTRA)
-    # in double precision: in single, close pairs of a wide cloud would not be told apart
+    # in double precision, since single precision cannot rank close pairs of a wide cloud
     wide = cloud.double()
     norms = wide.square().sum(-1)
     sq, index = cloud.new_empty(n, k), torch.empty(n, k, dtype=torch.long, device=cloud.device)
@@ -170,7 +175,7 @@ def _tree(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _approximate(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """HNSW graph search (Malkov and Yashunin 2018), distances measured again in full precision."""
+    """Search an HNSW graph (Malkov and Yashunin 2018), then compute exact distances."""
     faiss = need("faiss", "ann")
     values = np.ascontiguousarray(cloud.cpu().numpy(), dtype=np.float32)
     graph = faiss.IndexHNSWFlat(values.shape[1], 32)
@@ -179,7 +184,7 @@ def _approximate(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
     graph.add(values)
     index = torch.from_numpy(graph.search(values, k)[1]).to(cloud.device)
     short = (index < 0).any(-1).nonzero().squeeze(-1)
-    if len(short):  # the walk ran dry in a disconnected corner: search those exactly
+    if len(short):  # the graph was disconnected there: search those points exactly
         index[short] = neighbors_of(cloud, short, k)[1]
     own = torch.arange(len(cloud), device=cloud.device)
     index[:, -1] = torch.where((index == own.unsqueeze(1)).any(-1), index[:, -1], own)
@@ -198,18 +203,18 @@ def _as(like: Tensor, values: np.ndarray) -> Tensor:
     return torch.from_numpy(values).to(dtype=like.dtype, device=like.device)
 
 
-def _stacked(found: list[tuple[Tensor, Tensor]]) -> NeighborLists:
-    if len(found) == 1:  # a large cloud comes alone: no copy
-        return _self_first(found[0][0].unsqueeze(0), found[0][1].unsqueeze(0))
-    sq, local = zip(*found, strict=True)
+def _stacked(lists: list[tuple[Tensor, Tensor]]) -> NeighborLists:
+    if len(lists) == 1:  # do not copy the lists of one large cloud
+        return _self_first(lists[0][0].unsqueeze(0), lists[0][1].unsqueeze(0))
+    sq, local = zip(*lists, strict=True)
     return _self_first(torch.stack(sq), torch.stack(local))
 
 
 def _self_first(sq: Tensor, local: Tensor) -> NeighborLists:
-    """Lists with the point itself first, and indices into the flattened batch.
+    """Put the point itself first in its list, and make indices into the flattened batch.
 
-    Among duplicates the search may list a point late or not at all. Either way every entry in
-    front of it is at distance zero, so it may take the first place.
+    Among duplicates the search may list a point late or not at all. Every entry before it is then
+    at distance zero, so the point can take the first place.
     """
     B, n, _ = local.shape
     own = torch.arange(n, device=local.device)

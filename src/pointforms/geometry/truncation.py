@@ -1,15 +1,15 @@
-"""What a Gaussian loses when it is cut at a radius R in d dimensions.
+"""Mass and second moment that a Gaussian keeps when it is cut at a radius R in d dimensions.
 
 With P the regularised lower incomplete gamma function, the Gaussian exp(-|z|²) keeps
 
     P(d/2, R²)                      of its mass, and
     P(d/2 + 1, R²) / P(d/2, R²)     of its second moment per unit of kept mass.
 
-In many dimensions P(a, x) underflows at moderate x. There its series serves, in logarithms:
+In many dimensions P(a, x) underflows at moderate x. There its series is used, in logarithms:
 
     P(a, x) = x^a e^{-x} / Γ(a+1) (1 + S),   S = x/(a+1) + x²/((a+1)(a+2)) + ...,
 
-by which P(a+1, x) / P(a, x) = S / (1 + S).
+so that P(a+1, x) / P(a, x) = S / (1 + S).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-# Below this P is left to the series, which converges fast there: x is far below a.
+# Below this P is computed by the series, which converges fast there because x is far below a.
 _UNDERFLOW = 1e-200
 _TERMS = 80
 
 
 def log_kept_mass(d: Tensor, sq_radius: Tensor) -> Tensor:
-    """log P(d/2, R²); 0 where R = 0 (nothing to compare with, so nothing is corrected)."""
+    """Return log P(d/2, R²), and 0 where R = 0, so that nothing is corrected there."""
     a, x = d.double() / 2, sq_radius.double()
     P = torch.special.gammainc(a, x)
     result: Tensor = P.log()
@@ -35,7 +35,7 @@ def log_kept_mass(d: Tensor, sq_radius: Tensor) -> Tensor:
 
 
 def kept_second_moment(d: Tensor, sq_radius: Tensor) -> Tensor:
-    """P(d/2 + 1, R²) / P(d/2, R²); 1 where R = 0."""
+    """Return P(d/2 + 1, R²) / P(d/2, R²), and 1 where R = 0."""
     a, x = d.double() / 2, sq_radius.double()
     P = torch.special.gammainc(a, x)
     result: Tensor = torch.special.gammainc(a + 1, x) / P
@@ -47,7 +47,7 @@ def kept_second_moment(d: Tensor, sq_radius: Tensor) -> Tensor:
 
 
 def _series(a: Tensor, x: Tensor) -> Tensor:
-    """S for x well below a."""
+    """Return S for x well below a."""
     term = x / (a + 1)
     total = term.clone()
     for n in range(2, _TERMS):

@@ -198,6 +198,7 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return hodge_spectrum(points, self.complex_neighbors)
 
     def _check_options(self) -> None:
+        GramSettings(neighbors=self.neighbors, dimension=self.dimension)
         for name in ("directions", "max_features", "complex_neighbors"):
             check_int(name, getattr(self, name), at_least=1)
         check_int("landmarks", self.landmarks, at_least=2)

@@ -12,8 +12,7 @@ from scipy.sparse import csr_matrix, eye
 from scipy.spatial import cKDTree
 from torch import Tensor
 
-from pointforms.clouds import as_clouds
-from pointforms.geometry.field import GramField
+from pointforms.clouds import plain_clouds
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,6 @@ class CloudGraph:
         pairs = np.column_stack([owners, self.neighbors.numpy()])
         found: np.ndarray = pairs[pairs[:, 0] < pairs[:, 1]]
         return found
-
-
-def plain_clouds(clouds: Any) -> list[Tensor]:
-    """Checked clouds, from clouds or whatever was prepared of them."""
-    if isinstance(clouds, Sequence) and clouds and isinstance(clouds[0], CloudGraph | GramField):
-        return [item.points for item in clouds]
-    return as_clouds(clouds, distinct=False)
 
 
 def cloud_graphs(clouds: Any, neighbors: int) -> list[CloudGraph]:

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from pointforms.clouds import plain_clouds
 from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.trainer import Fit, Store
 from pointforms.geometry.settings import check_int
 from pointforms.models.batches import CloudStore, GraphStore
-from pointforms.models.neighbor_graphs import cloud_graphs, plain_clouds
+from pointforms.models.neighbor_graphs import cloud_graphs
 from pointforms.models.pyramids import PyramidStore, cloud_pyramids
 from pointforms.models.simplicial import SimplicialStore, cloud_complexes
 from pointforms.support.extras import need

@@ -11,7 +11,6 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pointforms.estimators import PointFormClassifier
-from pointforms.geometry.settings import GramSettings
 from pointforms.models.classical import FeatureClassifier
 from pointforms.models.neural import NETWORKS, NeuralClassifier
 from pointforms.models.registry import MODELS, make
@@ -96,8 +95,6 @@ def check_options(model: str, options: Mapping[str, Any]) -> None:
         for part in parts:
             for method in ("check_options", "_check_options"):
                 getattr(part, method, lambda: None)()
-            if hasattr(part, "gram_fields"):
-                GramSettings.among(part.get_params(deep=False))
     except TypeError as error:
         raise ValueError(str(error)) from None
 

@@ -12,8 +12,8 @@ import torch
 from scipy.spatial import cKDTree
 from torch import Tensor
 
+from pointforms.clouds import plain_clouds
 from pointforms.models.batches import CloudStore
-from pointforms.models.neighbor_graphs import plain_clouds
 from pointforms.nn.stores import PointStore
 from pointforms.support.extras import need
 

@@ -12,10 +12,10 @@ from scipy.sparse import csr_array, diags_array
 from torch import Tensor, nn
 from torch.nn import functional
 
+from pointforms.clouds import plain_clouds
 from pointforms.models.batches import CloudStore, sparse_rows
 from pointforms.models.hodge import clique_complex
 from pointforms.models.layers import Standardized, mean_pool
-from pointforms.models.neighbor_graphs import plain_clouds
 
 Operator = tuple[Tensor, Tensor]
 

@@ -1,1 +1,1 @@
-"""Small tools that every room uses: files, progress, tables, statistics."""
+"""Small tools for every package: files, tables, statistics, progress, error messages."""

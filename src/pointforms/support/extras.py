@@ -1,4 +1,4 @@
-"""Optional dependencies, and what to install for them."""
+"""Optional dependencies, and how to install them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,26 @@ from typing import Any
 
 
 def need(module: str, extra: str) -> Any:
-    """Import an optional package, or say which extra brings it."""
+    """Import an optional package, or raise an error that says how to install it.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module to import.
+    extra : str
+        The extra of pointforms that installs it.
+
+    Examples
+    --------
+    >>> need("math", "maths").sqrt(4.0)
+    2.0
+    >>> need("no_such_module", "plot")
+    Traceback (most recent call last):
+    ImportError: this needs no_such_module: pip install "pointforms[plot]"
+    """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module:  # it is there, but something it needs is not
+        if error.name != module:  # the package itself is installed, but not something it needs
             raise
         raise ImportError(f'this needs {module}: pip install "pointforms[{extra}]"') from None

@@ -69,14 +69,27 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     partial = target.with_name(f"{PARTIAL_PREFIX}{secrets.token_hex(4)}-{target.name}")
     try:
         yield partial
-        if partial.is_dir() and target.exists():
-            shutil.rmtree(target)
-        os.replace(partial, target)
+        if partial.is_dir() and target.is_dir():
+            _replace_folder(partial, target)
+        else:
+            os.replace(partial, target)
     finally:
         if partial.is_dir():
             shutil.rmtree(partial, ignore_errors=True)
         else:
             partial.unlink(missing_ok=True)
+
+
+def _replace_folder(new: Path, target: Path) -> None:
+    """Move the old folder aside first: a folder can only be moved to where there is none."""
+    old = new.with_name(f"{new.name}-old")
+    os.replace(target, old)
+    try:
+        os.replace(new, target)
+    except OSError:
+        os.replace(old, target)
+        raise
+    shutil.rmtree(old)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

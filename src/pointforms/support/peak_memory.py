@@ -1,4 +1,4 @@
-"""The peak of a process's memory, from a moment on."""
+"""Measure the peak memory of this process since a given moment."""
 
 from __future__ import annotations
 
@@ -11,19 +11,30 @@ _CLEAR = "/proc/self/clear_refs"
 
 
 def can_reset() -> bool:
-    """Whether the system can let a peak start anew."""
+    """Whether the system allows a process to reset its peak."""
     return os.access(_CLEAR, os.W_OK)
 
 
 def reset_peak() -> None:
-    """Let the peak start anew, where the system can."""
-    # where it may not be written, the peak is that of the process's whole life
+    """Start measuring the peak from now on, if :func:`can_reset`."""
     with suppress(OSError), open(_CLEAR, "w") as file:
         file.write("5")
 
 
 def memory(name: str) -> int | None:
-    """Bytes that Linux has of this process: "VmHWM" is the peak, "VmRSS" what is used now."""
+    """Return a memory figure of this process in bytes, or None where there is no /proc.
+
+    Parameters
+    ----------
+    name : str
+        "VmHWM" for the peak, "VmRSS" for the memory in use now.
+
+    Examples
+    --------
+    >>> used = memory("VmRSS")
+    >>> used is None or used <= peak()
+    True
+    """
     try:
         with open("/proc/self/status") as file:
             lines = [line for line in file if line.startswith(f"{name}:")]
@@ -33,9 +44,15 @@ def memory(name: str) -> int | None:
 
 
 def peak() -> int:
-    """The peak in bytes since `reset_peak`, or of the whole life of the process."""
-    found = memory("VmHWM")
-    if found is not None:
-        return found
+    """Return the peak in bytes since :func:`reset_peak`, or else of the whole process.
+
+    Examples
+    --------
+    >>> peak() > 0
+    True
+    """
+    measured = memory("VmHWM")
+    if measured is not None:
+        return measured
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -1,4 +1,4 @@
-"""A progress bar on request."""
+"""Progress bars on standard error."""
 
 from __future__ import annotations
 
@@ -12,11 +12,31 @@ from contextlib import contextmanager
 def track(
     total: int, description: str, show: bool = True, unit: str = ""
 ) -> Iterator[Callable[[int], None]]:
-    """Yield a function that advances a progress bar by so many steps, or does nothing.
+    """Yield a function that advances a progress bar by a number of steps.
 
-    With a `unit` the bar says how many a minute there are; where standard error is no terminal,
-    a line a minute says so. The speed counts from the first call on: steps of that call may have
-    been there before.
+    Parameters
+    ----------
+    total : int
+        Number of steps.
+    description : str
+        Text before the bar.
+    show : bool, default True
+        False shows nothing.
+    unit : str, default ""
+        What a step is called, in the plural. With a unit the bar shows steps per minute, and if
+        standard error is not a terminal, a line is printed every minute instead. The speed does
+        not count the steps of the first call, which may have been done before.
+
+    Yields
+    ------
+    callable
+        Takes the number of steps to advance.
+
+    Examples
+    --------
+    >>> with track(3, "Clouds", show=False) as advance:
+    ...     for _ in range(3):
+    ...         advance(1)
     """
     if not show or total == 0:
         yield lambda steps: None
@@ -38,7 +58,7 @@ def track(
         def render(self, task: Task) -> Text:
             return Text(f"{60 * task.speed:.3g} {unit}/min" if task.speed else "")
 
-    # to standard error: standard output belongs to results
+    # standard output is for results
     console = Console(stderr=True)
     if unit and not console.is_terminal:
         yield _Lines(total, description, unit).advance
@@ -56,7 +76,7 @@ def track(
 
 
 class _Lines:
-    """Progress for a file: at most a line a minute, and one at the end."""
+    """Progress for a log file: at most one line per minute, and one at the end."""
 
     def __init__(self, total: int, description: str, unit: str) -> None:
         self.total, self.description, self.unit = total, description, unit
@@ -76,5 +96,5 @@ class _Lines:
         if self.before < self.done < self.total:
             speed = (self.done - self.before) / max(minutes, 1e-9)
             left = (self.total - self.done) / speed
-            said += f", {speed:.3g} a minute, about {left:.1f} min left"
+            said += f", {speed:.3g} per minute, about {left:.1f} min left"
         print(said, file=sys.stderr, flush=True)

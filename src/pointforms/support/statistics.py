@@ -38,6 +38,11 @@ class Estimate(NamedTuple):
 def is_significant(p: float) -> bool:
     """Whether a p-value is below the significance level; NaN is not.
 
+    Parameters
+    ----------
+    p : float
+        The p-value.
+
     Examples
     --------
     >>> is_significant(0.01), is_significant(0.05), is_significant(float("nan"))
@@ -106,7 +111,11 @@ def interval(values: Iterable[float], groups: Sequence[object] | None = None) ->
         NaN values are left out.
     groups : sequence, optional
         The group of each value, such as its fold. Values of one group are averaged first, and
-        only groups count: wider than treating every value as independent.
+        the interval is that of the group means: wider than treating every value as independent.
+
+    Returns
+    -------
+    Interval
 
     Examples
     --------
@@ -131,7 +140,18 @@ def interval(values: Iterable[float], groups: Sequence[object] | None = None) ->
 
 
 def student_quantile(degrees_of_freedom: int) -> float:
-    """Return the factor by which a standard error becomes half a 95 % interval."""
+    """Return the factor from a standard error to half the width of its 95 % interval.
+
+    Parameters
+    ----------
+    degrees_of_freedom : int
+        The number of values minus one.
+
+    Examples
+    --------
+    >>> round(student_quantile(4), 3)
+    2.776
+    """
     from scipy.stats import t  # the slowest import of this module, needed by few of its callers
 
     return float(t.ppf(0.5 + CONFIDENCE / 2, degrees_of_freedom))
@@ -140,9 +160,19 @@ def student_quantile(degrees_of_freedom: int) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjust p-values for multiple comparisons by Holm's step-down method.
 
-    The i-th smallest of m becomes max over j ≤ i of min(1, (m - j + 1) p_j). Rejecting where the
-    result is below 0.05 makes any error at all with probability at most 0.05, whatever the
-    dependence. NaN stays NaN and is not counted.
+    The i-th smallest of m becomes max over j ≤ i of min(1, (m - j + 1) p_j). Rejecting the
+    hypotheses whose result is below 0.05 makes one or more false rejections with probability at
+    most 0.05, whatever the dependence of the tests.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+        NaN stays NaN and is not counted.
+
+    Returns
+    -------
+    list of float
+        In the same order.
 
     Examples
     --------
