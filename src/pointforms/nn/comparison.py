@@ -123,7 +123,7 @@ class _Compare(torch.autograd.Function):
 def compare_wedges(
     one_forms: Tensor, factor: Tensor, weights: Tensor, forms: int, degree: int
 ) -> Tensor:
-    """Compare sums of products of 1-forms, at a cost without any C(D, k):
+    """Compare sums of products of 1-forms, at a cost without any C(D, k).
 
     ⟨α_1 ∧ ... ∧ α_k, β_1 ∧ ... ∧ β_k⟩ = det[(Vᵀα_a) · (Vᵀβ_b)]
 

@@ -27,11 +27,9 @@ _WORKING_SET = 1 << 22
 
 
 class PointForms(nn.Module):
-    """A layer of learned k-forms, which returns their comparison matrix on every cloud,
+    """A layer of learned k-forms that returns their comparison matrix on every cloud.
 
-        C_ab = Σ_p μ(p) ⟨ω_a, ω_b⟩(p).
-
-    The matrix
+    The matrix C_ab = Σ_p μ(p) ⟨ω_a, ω_b⟩(p)
 
     - is symmetric and positive semidefinite;
     - does not depend on the order of the points;
