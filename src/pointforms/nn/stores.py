@@ -29,10 +29,10 @@ class FormBatch:
         Gram factors V, with G = V Vᵀ.
     weights : Tensor, shape (..., B, n)
         The measure μ; zero on padding.
-    compounds : dict of int to Tensor, optional
+    compounds : dict of int to Tensor, default empty
         Compound factors ΛᵏV of shape (..., B, n, C(D, k), C(r, k)), by degree k, where they were
         computed beforehand.
-    metrics : dict of int to Tensor, optional
+    metrics : dict of int to Tensor, default empty
         Weighted k-th Gram matrices μ ΛᵏV ΛᵏVᵀ of shape (..., B, n, C(D, k), C(D, k)), by degree,
         where these are cheaper.
 
