@@ -80,7 +80,7 @@ def test_errors_fall_with_n():
     """ε_n = ε_500 (n / 500)^(-ϑ) in units of a length, on the complete graph."""
     errors = []
     for n in (500, 2000):
-        found = []
+        of_seeds = []
         for seed in range(2):
             sample = sphere(n, np.random.default_rng(seed))
             field = pf.gram_field(
@@ -93,8 +93,8 @@ def test_errors_fall_with_n():
                 truncation=False,
             )
             mean = field.matrix().mean(0) - 2 / 3 * torch.eye(3, dtype=torch.float64)
-            found.append((relative_error(field, sample), float(mean.norm())))
-        errors.append(np.mean(found, 0))
+            of_seeds.append((relative_error(field, sample), float(mean.norm())))
+        errors.append(np.mean(of_seeds, 0))
     assert (errors[1] < errors[0]).all()
 
 

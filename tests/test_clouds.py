@@ -6,7 +6,8 @@ import pytest
 import scipy.sparse
 import torch
 
-from pointforms.clouds import Clouds, as_cloud, as_clouds
+import pointforms as pf
+from pointforms.clouds import Clouds, as_cloud, as_clouds, plain_clouds
 
 
 def test_float32_stays_and_everything_else_becomes_float64():
@@ -163,3 +164,14 @@ def test_precision_of_a_batch(rng):
     mixed = Clouds.from_list([np.eye(2, dtype=np.float32), np.eye(2)])
     assert mixed.points.dtype == torch.float64
     assert mixed.to(dtype=torch.float32).points.dtype == torch.float32
+
+
+def test_points_of_clouds_or_of_what_was_computed_from_them(rng):
+    arrays = [rng.normal(size=(n, 2)) for n in (1, 4)]
+    for clouds in (arrays, iter(arrays), Clouds.from_list(arrays)):
+        for points, array in zip(plain_clouds(clouds), arrays, strict=True):
+            np.testing.assert_array_equal(points.numpy(), array)
+    fields = pf.gram_fields(arrays[1:])
+    assert plain_clouds(fields)[0] is fields[0].points
+    frame = pd.DataFrame({"points": [1.0, 2.0], "x": [0.0, 1.0]})  # a column of that name
+    assert plain_clouds([frame])[0].shape == (2, 2)

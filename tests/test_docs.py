@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -214,6 +215,15 @@ def test_named_files_and_functions_exist(page):
         assert there, f"{page.name}: {match['path']} does not exist"
         if match["name"]:
             assert match["name"] in names_in(there[0]), f"{page.name}: {match[0]}"
+
+
+def test_exceptions_to_the_direction_of_imports_are_listed():
+    text = (DOCS / "architecture.md").read_text("utf-8")
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    for contract in settings["contracts"]:
+        for exception in contract.get("ignore_imports", []):
+            names = exception.replace("pointforms.", "").replace(".", "/").split(" -> ")
+            assert "`{}.py` → `{}.py`".format(*names) in text, exception
 
 
 def test_the_map_has_every_room():

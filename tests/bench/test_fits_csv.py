@@ -127,7 +127,7 @@ def test_after_an_import_nothing_is_left_to_do(path, tmp_path):
         assert store.finish(None, read_csv(path)) == 3
         assert store.finish(None, read_csv(path)) == 0
         outcome = run(units, store, Engine())
-        assert (outcome.trained, outcome.found) == (0, 3)
+        assert (outcome.trained, outcome.already_stored) == (0, 3)
 
 
 def test_every_field_but_predictions_and_errors_is_a_column():

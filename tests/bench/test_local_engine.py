@@ -70,7 +70,7 @@ def scratch(tmp_path, monkeypatch):
 
 def prepared(folder):
     """Files of preparations, and which they are: a file made twice would be another."""
-    return {file.name: file.stat().st_ino for file in folder.glob("pointforms-*/*.pt")}
+    return {file.name: file.stat().st_ino for file in folder.glob("pointforms-*/[!.]*.pt")}
 
 
 def nothing_left(folder):

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pointforms import models
 from pointforms.bench.manifest import Manifest, read_manifest
-from pointforms.bench.plan import estimate_seconds, plan, plan_table, span, usual_costs
+from pointforms.bench.plan import estimate_seconds, plan, plan_table, typical_costs
 from pointforms.bench.records import Row
 from pointforms.bench.sweep import Sweep
 from pointforms.models import names
@@ -20,7 +20,7 @@ from pointforms.models import names
 def manifest() -> Manifest:
     """Two tasks x two models: 4 rows on 2 folds x 3 seeds."""
     tasks, models = ("circles-vs-lines", "colocated"), ("npf-tri-1", "gcn")
-    return Manifest("Small", (Sweep(tasks, models, folds=(0, 1), seeds=(0, 1, 2)),))
+    return Manifest("Small", (Sweep(tasks=tasks, models=models, folds=2, seeds=3),))
 
 
 def everything(manifest: Manifest) -> set[tuple[str, int, int]]:
@@ -46,7 +46,7 @@ def test_totals_are_the_manifests():
 
 
 def test_lines_go_task_by_task(manifest):
-    sweeps = (*manifest.sweeps, replace(manifest.sweeps[0], models=("mlp",)))
+    sweeps = (*manifest.sweeps, manifest.sweeps[0].model_copy(update={"models": ("mlp",)}))
     found = plan(replace(manifest, sweeps=sweeps))
     assert [line.task for line in found.lines] == ["circles-vs-lines"] * 3 + ["colocated"] * 3
 
@@ -84,11 +84,11 @@ def test_workers_share_the_time_but_not_a_unit(manifest):
 
 def test_guesses_follow_size_and_epochs():
     full = estimate_seconds(Row("rna-velocity", "mlp"), 1)
-    assert full == usual_costs()["mlp"]["rna-velocity"]
+    assert full == typical_costs()["mlp"]["rna-velocity"]
     assert estimate_seconds(Row("rna-velocity", "mlp"), 10) == pytest.approx(10 * full)
     small = Row("rna-velocity", "mlp", {"epochs": 30}, clouds=500, points=20)
     assert estimate_seconds(small, 1) == pytest.approx(full * 30 / models.make("mlp").epochs / 4)
-    circles = usual_costs()["svm"]["circles-vs-lines"]
+    circles = typical_costs()["svm"]["circles-vs-lines"]
     # 296 × 256 and 240 × 256 clouds × points, against 300 × 128
     assert estimate_seconds(Row("density-shift", "svm"), 1) == pytest.approx(circles * 296 / 150)
     assert estimate_seconds(Row("pdo-efp", "svm"), 1) == pytest.approx(circles * 240 / 150)
@@ -97,25 +97,18 @@ def test_guesses_follow_size_and_epochs():
 
 def test_every_model_has_a_cost():
     assert all(estimate_seconds(Row("circles-vs-lines", name), 1) > 0 for name in names())
-    assert all(seconds > 0 for table in usual_costs().values() for seconds in table.values())
-    assert set(usual_costs()) - set(names()) == {"other models"}
+    assert all(seconds > 0 for table in typical_costs().values() for seconds in table.values())
+    assert set(typical_costs()) - set(names()) == {"other models"}
 
 
 def test_table(manifest):
     console = Console(file=StringIO(), width=120)
     title = replace(manifest, title="[bold]Small")
-    console.print(plan_table(plan(title, measured={("colocated", "gcn"): 1800.0}), workers=2))
+    made = plan(title, measured={("colocated", "gcn"): 1800.0})
+    console.print(plan_table(made, workers=2).terminal())
     text = " ".join(console.file.getvalue().split())
     assert "[bold]Small" in text
     assert "3.0 h" in text
     assert "4 rows, 24 fits, of which 24 are left" in text
     assert "with 2 workers" in text
     assert "The times of 6 fits are estimated from earlier ones, those of 18 are guessed" in text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(0.2, "0 s"), (59, "59 s"), (90, "1.5 min"), (5400, "1.5 h"), (1e6, "11.6 d")],
-)
-def test_spans(seconds, said):
-    assert span(seconds) == said

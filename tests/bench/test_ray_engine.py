@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing as mp
 import os
 import secrets
 import shutil
@@ -12,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -99,16 +100,13 @@ class FakeRay:
         return records
 
 
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeRay]:
-    def make(cores: int, fails: str = "") -> FakeRay:
-        ray = FakeRay(cores, fails)
-        monkeypatch.setattr(ray_engine, "need", lambda module, extra: ray)
-        monkeypatch.setattr(ray_engine, "_own", lambda ray, cores: nullcontext(None))
-        monkeypatch.setattr(ray_engine, "_cluster", lambda ray, address: nullcontext(None))
-        return ray
-
-    return make
+def train(
+    ray: FakeRay, todo: list[Unit], limit: int | None = None
+) -> list[tuple[Unit, list[Record]]]:
+    """What a run on a fake Ray yields."""
+    take = iter([*todo, None]).__next__
+    messages = ray_engine._train(ray, take, None, limit, on_cluster=False)
+    return [content for kind, content in messages if kind == "finished"]
 
 
 def test_ray_is_an_extra(monkeypatch):
@@ -117,18 +115,18 @@ def test_ray_is_an_extra(monkeypatch):
         RayEngine()
 
 
-def test_units_that_share_a_preparation_are_prepared_once(fake):
-    ray = fake(cores=2)
+def test_units_that_share_a_preparation_are_prepared_once():
+    ray = FakeRay(cores=2)
     todo = units("npf-tri-1", "npf-flat-1", "mlp")
-    done = list(RayEngine(None, 2).run(iter([*todo, None]).__next__))
+    done = train(ray, todo)
     assert {unit for unit, _ in done} == set(todo)
     assert len(ray.prepared) == 2  # Gram fields, and points
 
 
-def test_what_ray_gives_up_has_failed_and_the_rest_goes_on(fake):
-    ray = fake(cores=2, fails="mlp")
+def test_what_ray_gives_up_has_failed_and_the_rest_goes_on():
+    ray = FakeRay(cores=2, fails="mlp")
     todo = units("mlp", "npf-tri-1")
-    done = dict(RayEngine(None, 2).run(iter([*todo, None]).__next__))
+    done = dict(train(ray, todo))
     assert len(done) == 4
     for unit, (record,) in done.items():
         assert (record.error is not None) == (unit.row.model == "mlp")
@@ -136,35 +134,43 @@ def test_what_ray_gives_up_has_failed_and_the_rest_goes_on(fake):
     assert len(ray.prepared) == 2
 
 
-def test_a_unit_that_cannot_be_sent_has_failed(fake):
-    fake(cores=2)
+def test_a_unit_that_cannot_be_sent_has_failed():
     todo = units("no-such-model", "mlp")
-    done = dict(RayEngine(None, 2).run(iter([*todo, None]).__next__))
+    done = dict(train(FakeRay(cores=2), todo))
     assert [done[unit][0].error is None for unit in todo] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(
-    ("address", "limit", "ahead", "workers"),
-    [(None, 3, 6, 3), ("there", None, 6, 3), ("there", 2, 2, 2), ("there", 8, 6, 3)],
+    ("on_cluster", "limit", "ahead", "workers"),
+    [(False, 3, 6, 3), (True, None, 6, 3), (True, 2, 2, 2), (True, 8, 6, 3)],
 )
-def test_few_units_are_claimed_ahead(fake, address, limit, ahead, workers):
-    fake(cores=3)
+def test_few_units_are_claimed_ahead(on_cluster, limit, ahead, workers):
     taken: list[Unit] = []
 
     def take() -> Unit:
         taken.append(Unit(Row("circles-vs-lines", "mlp", **SIZE), ((0, len(taken)),)))
         return taken[-1]
 
-    engine = RayEngine(address, limit)
-    running = engine.run(take)
+    running = ray_engine._train(FakeRay(cores=3), take, None, limit, on_cluster)
+    assert next(running) == ("workers", workers)
     for finished in range(10):
-        next(running)
+        kind, _ = next(running)
+        assert kind == "finished"
         assert len(taken) == finished + ahead + 1  # one is at hand
-    assert engine.workers == workers
 
 
-def test_old_preparations_are_let_go(fake):
-    fake(cores=2)
+def test_workers_are_reported_when_they_change():
+    ray = FakeRay(cores=1)
+    running = ray_engine._train(ray, lambda: units("mlp")[0], None, None, on_cluster=True)
+    assert next(running) == ("workers", 1)
+    assert next(running)[0] == "finished"
+    ray.cores = 0  # all nodes are gone, and the driver waits for others
+    assert next(running)[0] == "finished"
+    ray.cores = 3
+    assert next(running) == ("workers", 3)
+
+
+def test_old_preparations_are_let_go():
     tasks = ray_engine._Tasks(FakeRay(2), None)
     for seed in range(100):
         tasks.start(Unit(Row("circles-vs-lines", "mlp", task_seed=seed), ((0, 0),)))
@@ -185,13 +191,19 @@ def test_files_are_found_from_elsewhere(tmp_path, monkeypatch):
     (tmp_path / "cells.csv").touch()
     for task, found in (("cells.csv", str(tmp_path / "cells.csv")), ("singlecell", "singlecell")):
         unit = Unit(Row(task, "mlp"), ((0, 0),))
-        assert ray_engine._found_anywhere(unit).row.task == found
+        assert ray_engine._with_absolute_path(unit).row.task == found
 
 
 def test_no_unit_no_ray(monkeypatch):
-    ray = pytest.importorskip("ray")
-    monkeypatch.setattr(ray, "init", lambda *_, **__: pytest.fail("nothing to start it for"))
+    pytest.importorskip("ray")
+    monkeypatch.setattr(mp, "get_context", lambda _: pytest.fail("nothing to start it for"))
     assert list(RayEngine(None, 2).run(lambda: None)) == []
+
+
+def test_no_private_part_of_ray_is_used():
+    source = Path(ray_engine.__file__).read_text()
+    assert "ray._" not in source
+    assert "import ray" not in source  # only the process that talks to Ray imports it
 
 
 def test_an_address_where_nobody_is():
@@ -200,19 +212,6 @@ def test_an_address_where_nobody_is():
         free.bind(("127.0.0.1", 0))  # and does not listen
         with pytest.raises(ConnectionError, match="no Ray cluster at '127"):
             RayEngine(f"127.0.0.1:{free.getsockname()[1]}")
-
-
-def test_the_environment_is_restored(monkeypatch):
-    raylet = pytest.importorskip("ray._raylet")
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
-    before = ray_environment()
-    with ray_engine._environment(RAY_AUTH_TOKEN="secret"):
-        assert raylet.get_authentication_mode() == raylet.AuthenticationMode.TOKEN
-        assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
-        os.environ["RAY_OF_ITS_OWN"] = "1"
-    assert ray_environment() == before
-    assert raylet.get_authentication_mode() == raylet.AuthenticationMode.DISABLED
 
 
 # --- with real ones -------------------------------------------------------------------------
@@ -360,7 +359,7 @@ def test_a_node_dies_and_another_comes(nodes, monkeypatch, tmp_path):
     with Store(tmp_path / "local.db") as store:
         run(manifest.units(), store, LocalEngine(1))
         expected = store.records()
-    assert (outcome.trained, outcome.failed, outcome.found) == (8, 0, 0)
+    assert (outcome.trained, outcome.failed, outcome.already_stored) == (8, 0, 0)
     assert len(found) == len(expected) == 8
     for ours, theirs in zip(found, expected, strict=True):
         assert (ours.row, ours.fold, ours.seed) == (theirs.row, theirs.fold, theirs.seed)
@@ -376,7 +375,7 @@ def test_a_ray_of_our_own_leaves_nothing_behind(tmp_path):
     psutil = pytest.importorskip("psutil")
     others = set(psutil.Process().children(recursive=True))
     folders = set(Path("/tmp").glob("npf-*"))
-    before, tokens, children = ray_environment(), [], set()
+    before, tokens, children = ray_environment(), set(), set()
     good, bad = units("mlp", epochs=2), units("mlp", epochs=-1)
     nowhere = Unit(Row("no-such-task", "mlp"), ((0, 0),))
     with Store(tmp_path / "ray.db") as store:
@@ -384,9 +383,14 @@ def test_a_ray_of_our_own_leaves_nothing_behind(tmp_path):
         def watch(fits: int) -> None:
             if not fits:  # of a unit that is taken
                 return
-            tokens.append(os.environ["RAY_AUTH_TOKEN"])
-            assert os.environ["RAY_AUTH_MODE"] == "token"
+            assert ray_environment() == before
             children.update(set(psutil.Process().children(recursive=True)) - others)
+            for child in children:
+                with suppress(psutil.Error):  # it ended meanwhile
+                    environment = child.environ()
+                    if "RAY_AUTH_TOKEN" in environment:
+                        tokens.add(environment["RAY_AUTH_TOKEN"])
+                        assert environment["RAY_AUTH_MODE"] == "token"
 
         outcome = run([bad[0], nowhere, *good], store, RayEngine(None, 1), advance=watch)
         found = {record.row: record.error for record in store.records()}
@@ -394,8 +398,8 @@ def test_a_ray_of_our_own_leaves_nothing_behind(tmp_path):
     assert found[good[0].row] is None
     assert "epochs=-1: expected at least 1" in found[bad[0].row]
     assert "no task 'no-such-task'" in found[nowhere.row]
-    assert len(set(tokens)) == 1
-    assert len(tokens[0]) == 64
+    (token,) = tokens
+    assert len(token) == 64
     assert ray_environment() == before
     assert set(Path("/tmp").glob("npf-*")) == folders
     assert len(children) >= 3  # of the cluster: control store, node, worker

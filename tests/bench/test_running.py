@@ -63,7 +63,7 @@ def no_pauses(monkeypatch):
 
 
 def numbers(outcome):
-    return outcome.trained, outcome.failed, outcome.found
+    return outcome.trained, outcome.failed, outcome.already_stored
 
 
 def test_a_run_trains_everything_and_a_second_one_nothing(store):
@@ -210,7 +210,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 with Store(sys.argv[1]) as store:
     outcome = run(many(), store, Engine(score=float(sys.argv[2]), seconds=0.05))
-print(outcome.trained, outcome.found)
+print(outcome.trained, outcome.already_stored)
 """
 
 
@@ -230,7 +230,7 @@ def test_two_runs_share_the_work(tmp_path):
             ours = run(many(), store, Engine(score=0.2, seconds=0.05))
         theirs = [int(word) for word in other.communicate(timeout=60)[0].split()]
     assert other.returncode == 0
-    assert ours.trained + theirs[0] == ours.found + theirs[1] == 100
+    assert ours.trained + theirs[0] == ours.already_stored + theirs[1] == 100
     assert min(ours.trained, theirs[0]) > 0
     with Store(path, create=False) as store:
         records = store.records()

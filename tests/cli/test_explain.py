@@ -77,7 +77,7 @@ def test_the_data_are_not_overwritten(saved) -> None:
     before = (saved / "cells.csv").read_bytes()
     result = runner.invoke(app, ["explain", *options(saved), "--csv", str(saved / "cells.csv")])
     assert result.exit_code == 2
-    assert "would be overwritten" in result.stderr
+    assert "is read by this command" in result.stderr
     assert (saved / "cells.csv").read_bytes() == before
 
 

@@ -82,12 +82,12 @@ def test_views_are_on_the_page(tmp_path, monkeypatch, trained):
     [
         (("none.db",), "no store 'none.db'"),
         (("foreign.db",), "not a store of this version"),
-        (("text.db",), "is no store"),
+        (("text.db",), "is not a store"),
         (("empty.db",), "no fits in 'empty.db'"),
         (("results.db", "--out", "none/page.html"), "no folder 'none'"),
         (("results.db", "--out", "."), "is a folder"),
         (("results.db", "--explain", "colocated"), "no selected point-form of 'colocated'"),
-        (("results.db", "--explain", "x", "--no-explain"), "one of them"),
+        (("results.db", "--explain", "x", "--no-explain"), "exclude each other"),
         (("results.db", "--no-explain", "--manifest", "no.toml"), "no manifest 'no.toml'"),
     ],
 )
@@ -213,5 +213,5 @@ def test_a_store_is_not_overwritten_by_what_is_made_of_it(store, arguments):
     before = store.read_bytes()
     result = npf(*arguments)
     assert result.exit_code == 2
-    assert "would be overwritten" in result.stderr
+    assert "is read by this command" in result.stderr
     assert store.read_bytes() == before

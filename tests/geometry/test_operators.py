@@ -106,9 +106,9 @@ def test_alpha_sets_the_drift(alpha, rng):
     L = pf.laplacian(X, neighbors=400, dimension=1, density_neighbors=100, alpha=alpha)
     # for f = sin t: Δf = -sin t, and ∇log q · ∇f = -κ sin t cos t
     terms = torch.stack([-torch.sin(t), -kappa * torch.sin(t) * torch.cos(t)], -1)
-    found = torch.linalg.lstsq(terms, (L @ torch.sin(t)).unsqueeze(-1)).solution.flatten()
-    assert float(found[0]) == pytest.approx(1.0, abs=0.1)
-    assert float(found[1]) == pytest.approx(2 - 2 * alpha - 0.5 - 1.0, abs=0.2)
+    coefficients = torch.linalg.lstsq(terms, (L @ torch.sin(t)).unsqueeze(-1)).solution.flatten()
+    assert float(coefficients[0]) == pytest.approx(1.0, abs=0.1)
+    assert float(coefficients[1]) == pytest.approx(2 - 2 * alpha - 0.5 - 1.0, abs=0.2)
 
 
 def test_one_set_of_options_serves_all(rng):

@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
-import pointforms as pf
 from pointforms.models.classical import (
     FeatureClassifier,
     inner_folds,
@@ -46,31 +45,6 @@ def fitted(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # deprecations and failures to converge
         return {name: make(0).fit(*data) for name, make in MODELS.items()}
-
-
-def test_summaries_are_what_they_say():
-    cloud = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 0.0]])
-    (found,) = PooledSummaries(quantiles=(0.5,)).fit_transform([cloud])
-    mean, std, median, covariance = np.split(found, [2, 4, 6])
-    np.testing.assert_allclose(mean, [2, 2])
-    np.testing.assert_allclose(std, cloud.std(0))
-    np.testing.assert_allclose(median, [2, 1])
-    C = np.cov(cloud.T, bias=True)
-    np.testing.assert_allclose(covariance, [C[0, 0], C[0, 1], C[1, 1]])
-
-
-def test_one_point_has_a_place_and_no_spread():
-    (found,) = PooledSummaries().fit_transform([np.array([[3.0, 4.0]])])
-    np.testing.assert_allclose(found, [3, 4, 0, 0, *[3, 4] * 5, 0, 0, 0])
-
-
-def test_summaries_of_fields_are_those_of_their_points(data):
-    clouds = data[0][:4]
-    summaries = PooledSummaries(covariance=False).fit(clouds)
-    np.testing.assert_allclose(
-        summaries.transform(pf.gram_fields(clouds)), summaries.transform(clouds)
-    )
-    assert summaries.transform(clouds).shape == (4, 7 * 3)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -141,5 +115,3 @@ def test_errors_say_what_was_passed(data):
         logistic_regression(0).fit(clouds, y, groups=[1, 2, 3])
     with pytest.raises(ValueError, match="head='ridge'"):
         FeatureClassifier(PooledSummaries(), head="ridge").fit(clouds, y)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"quantiles=\(50,\): expected numbers from 0 to 1"):
-        PooledSummaries(quantiles=(50,)).fit(clouds)

@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pointforms.bench.sheets import binary_size
 from pointforms.geometry import gram_field
-from pointforms.paper.memory_table import (
-    dense_bytes,
-    memory_markdown,
-    memory_rows,
-    memory_view,
-)
+from pointforms.paper.memory_table import dense_bytes, memory_rows, memory_table
+from pointforms.support.formatting import binary_size
 from pointforms.tasks.task import Task
 
 LINUX = os.access("/proc/self/clear_refs", os.W_OK)
@@ -92,13 +87,19 @@ def test_what_training_prepares_is_counted(ragged):
 def test_views_and_forms_that_do_not_exist():
     rows = memory_rows(make_task([20] * 4, D=2, name="a|b"), measure=False)
     assert rows[3].basis == rows[3].dense_total == 0
-    shown = memory_markdown(rows)
+    shown = memory_table(rows).markdown()
     assert "| a\\|b | 2 | 4 | 20 | 3 | 0 | 0 | 0 |" in shown
     assert "GiB" in shown
     assert "peak" not in shown
     console = Console(width=300, file=io.StringIO())
-    console.print(memory_view(rows))
+    console.print(memory_table(rows).terminal(wide=True))
     assert "a|b" in console.file.getvalue()
+    narrow = Console(width=80, file=io.StringIO())
+    narrow.print(memory_table(rows).terminal())
+    assert max(map(len, narrow.file.getvalue().splitlines())) <= 80
+    header, first = memory_table(rows).csv().splitlines()[:2]
+    assert header.startswith("task,features,clouds,points_least,points_median,points_most,degree")
+    assert first.startswith("a|b,2,4,20,20.0,20,0,1,")
 
 
 @pytest.mark.slow
@@ -112,7 +113,7 @@ def test_peak_is_measured_and_far_below_the_dense_tensor():
     # the network's last map alone is 64 × 8 C(50, 3) numbers
     assert 4 * 64 * 8 * comb(50, 3) < three.peak < three.dense_cloud / 1000
     assert 0 < three.peak_wedge < three.peak / 10
-    assert "peak, wedge" in memory_markdown(rows)
+    assert "peak, wedge" in memory_table(rows).markdown()
 
 
 @pytest.mark.skipif(not LINUX, reason="the kernel's highest mark is read")

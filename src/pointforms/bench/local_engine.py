@@ -1,12 +1,13 @@
-"""The local engine: processes of one thread each, or one for every device.
+"""The local engine: processes of one thread each, or one process per device.
 
 What many units read (Gram fields, graphs) is made by the first worker that needs it and written
-to a folder, from which the others map it into memory. A worker that dies takes its own unit with
-it and nothing else. Workers end when the process that started them does, however that ended.
+to a folder, from which the others map it into memory. A worker that dies loses its own unit and
+nothing else. Workers end when the process that started them does, however that ended.
 """
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing as mp
 import os
 import shutil
@@ -17,6 +18,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -24,17 +26,25 @@ from typing import Any
 
 from pointforms.bench.fitting import failed, fit_unit, preparation, prepare
 from pointforms.bench.records import Record, Unit
+from pointforms.support.files import atomic
 
 Finished = tuple[Unit, list[Record]]
 
 
 class LocalEngine:
-    """Trains units in processes of this machine.
+    """Train units in processes of this machine.
 
     Parameters
     ----------
-    workers : processes
-    devices : torch devices, one a worker in turn; the CPU if none are given
+    workers : int
+        Number of processes.
+    devices : tuple of str, default ()
+        Torch devices, one process each, instead of `workers` processes on the CPU.
+
+    Examples
+    --------
+    >>> LocalEngine(2).workers, LocalEngine(2, ("cuda:0",)).workers
+    (2, 1)
     """
 
     name = "local"
@@ -44,76 +54,71 @@ class LocalEngine:
         self.devices = devices or ("cpu",) * workers
 
     def run(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
-        """Train the units that `take` gives until it gives None, and yield each when finished."""
+        """Train the units that `take` returns until it returns None; yield each when finished."""
         scratch = Path(tempfile.mkdtemp(prefix="pointforms-"))
         crew = [_Worker(scratch, device) for device in self.devices]  # not started yet
         try:
-            yield from _Dispatch(crew, scratch, take).run()
+            jobs = _Jobs(scratch, take)
+            while True:
+                for worker in crew:
+                    if worker.job is None and (job := jobs.next_for(crew)) is not None:
+                        worker.send(job)
+                busy = {worker.channel: worker for worker in crew if worker.job is not None}
+                if not busy:
+                    return
+                for channel in wait(list(busy)):
+                    yield busy[channel].receive()  # type: ignore[index]
         finally:
             for worker in crew:
                 worker.stop()
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-class _Dispatch:
-    """Hands units to idle workers, one worker at a time for what is not prepared yet."""
+@dataclass(frozen=True)
+class _Job:
+    """A unit, and the file of what it reads, which units of equal preparation share."""
 
-    def __init__(self, crew: list[_Worker], scratch: Path, take: Callable[[], Unit | None]) -> None:
-        self.crew, self.scratch, self.take = crew, scratch, take
-        self.files: dict[str, Path] = {}  # of preparations, finished or not
-        self.making: set[str] = set()
-        self.waiting: deque[Unit] = deque()  # for what another worker is making
+    unit: Unit
+    file: Path
+
+    def must_wait(self, crew: list[_Worker]) -> bool:
+        """Whether another worker is making what this unit reads."""
+        return not self.file.exists() and any(w.job and w.job.file == self.file for w in crew)
+
+
+class _Jobs:
+    """Units in order, except that those whose preparation is being made come a little later."""
+
+    def __init__(self, scratch: Path, take: Callable[[], Unit | None]) -> None:
+        self.scratch, self.take = scratch, take
+        self.waiting: deque[_Job] = deque()
         self.exhausted = False
 
-    def run(self) -> Iterator[Finished]:
-        while True:
-            for worker in self.crew:
-                if worker.unit is None:
-                    unit = self.next_unit()
-                    if unit is None:
-                        break
-                    self.hand(worker, unit)
-            busy = {worker.channel: worker for worker in self.crew if worker.unit is not None}
-            if not busy:
-                return
-            for channel in wait(list(busy)):
-                worker = busy[channel]  # type: ignore[index]
-                unit = worker.unit
-                assert unit is not None
-                records = worker.receive()
-                self.making.discard(preparation(unit))
-                yield unit, records
-
-    def next_unit(self) -> Unit | None:
-        """A unit that can start now: one that waited, or a new one."""
+    def next_for(self, crew: list[_Worker]) -> _Job | None:
+        """Return a unit that can start now; None if there is none, or none yet."""
         for _ in range(len(self.waiting)):
-            unit = self.waiting.popleft()
-            if preparation(unit) not in self.making:
-                return unit
-            self.waiting.append(unit)
-        # look a little ahead, not through everything there is
-        while not self.exhausted and len(self.waiting) < len(self.crew):
-            new = self.take()
-            if new is None:
+            job = self.waiting.popleft()
+            if not job.must_wait(crew):
+                return job
+            self.waiting.append(job)
+        # look a little ahead only: what is taken is claimed, and other runs may want it
+        while not self.exhausted and len(self.waiting) < len(crew):
+            unit = self.take()
+            if unit is None:
                 self.exhausted = True
-            elif preparation(new) in self.making:
-                self.waiting.append(new)
-            else:
-                return new
+                break
+            name = hashlib.sha256(preparation(unit).encode()).hexdigest()[:16]
+            job = _Job(unit, self.scratch / f"{name}.pt")
+            if not job.must_wait(crew):
+                return job
+            self.waiting.append(job)
         return None
-
-    def hand(self, worker: _Worker, unit: Unit) -> None:
-        key = preparation(unit)
-        file = self.files.setdefault(key, self.scratch / f"{len(self.files)}.pt")
-        if not file.exists():
-            self.making.add(key)
-        worker.send(unit, file)
 
 
 class _Worker:
-    """A process that trains one unit after another; it starts with the first one.
+    """A process that trains one unit after another. It starts with the first one.
 
-    If it dies, the next unit has a new process.
+    If it dies, the next unit gets a new process.
     """
 
     channel: Connection
@@ -121,7 +126,7 @@ class _Worker:
 
     def __init__(self, scratch: Path, device: str) -> None:
         self.scratch, self.device = scratch, device
-        self.unit: Unit | None = None
+        self.job: _Job | None = None
         self.started = False
 
     def _start(self) -> None:
@@ -134,31 +139,28 @@ class _Worker:
         self.started = True
         theirs.close()
 
-    def send(self, unit: Unit, file: Path) -> None:
+    def send(self, job: _Job) -> None:
         if self.started and not self.process.is_alive():  # it died while idle
             self.stop()
         if not self.started:
             self._start()
-        self.unit = unit
-        with suppress(OSError):  # it died just now: `receive` will tell
-            self.channel.send((unit, file))
+        self.job = job
+        with suppress(OSError):  # it died just now, which `receive` reports
+            self.channel.send((job.unit, job.file))
 
-    def receive(self) -> list[Record]:
-        """Records of the unit it has, or how the process ended."""
-        unit, self.unit = self.unit, None
-        assert unit is not None
+    def receive(self) -> Finished:
+        """Return its unit with the records, or with the way in which the process ended."""
+        job, self.job = self.job, None
+        assert job is not None
         try:
             records: list[Record] = self.channel.recv()
         except (EOFError, OSError):
             self.process.join()
             code = self.process.exitcode
             self.stop()
-            return failed(
-                unit,
-                f"the process that trained it ended with exit code {code}"
-                + (" (killed: out of memory?)" if code == -9 else ""),
-            )
-        return records
+            hint = " (killed: out of memory?)" if code == -9 else ""
+            records = failed(job.unit, f"the training process ended with exit code {code}{hint}")
+        return job.unit, records
 
     def stop(self) -> None:
         if self.started:
@@ -169,7 +171,7 @@ class _Worker:
 
 
 def _work(channel: Connection, scratch: Path, device: str) -> None:
-    """The life of a worker."""
+    """Run a worker: train what comes through the channel until it is closed."""
     import torch
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it will end it
@@ -187,21 +189,20 @@ def _work(channel: Connection, scratch: Path, device: str) -> None:
             except Exception:
                 records = failed(unit, traceback.format_exc())
             channel.send(records)
-    watch.join()  # it tidies up and ends this process, unless that is ended by `stop`
+    watch.join()  # it tidies up and ends this process, unless `stop` ends it first
 
 
 def _prepared(unit: Unit, file: Path, scratch: Path, device: str) -> Any:
-    """What a unit reads, from the file, which is made if it is not there.
+    """What a unit reads, from the file, which is made if it does not exist.
 
-    The file is a pickle, of our own: the folder is new, and belongs to this run alone.
+    The file is a pickle of our own: the folder is new, and belongs to this run alone.
     """
     import torch
 
     if not file.exists():
         made = prepare(unit, scratch / "fields", "cpu")
-        half = file.with_suffix(".part")
-        torch.save(made, half)
-        os.replace(half, file)
+        with atomic(file) as partial:
+            torch.save(made, partial)
     if device == "cpu":
         return torch.load(file, mmap=True, weights_only=False)
     return torch.load(file, map_location=device, weights_only=False)
@@ -211,7 +212,7 @@ def _end_with_parent(scratch: Path) -> None:
     parent = mp.parent_process()
     if parent is not None:
         parent.join()
-        for _ in range(100):  # what is being written may appear meanwhile
+        for _ in range(100):  # files that are being written may still appear
             shutil.rmtree(scratch, ignore_errors=True)
             if not scratch.exists():
                 break

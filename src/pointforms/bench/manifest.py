@@ -1,4 +1,4 @@
-"""Manifests: TOML files of sweeps, checked whole before anything runs.
+"""Manifests: TOML files of sweeps, validated completely before anything runs.
 
 title = "What this compares"       # optional
 folds = 5                          # how many of the five, or a list such as [0, 1]
@@ -11,7 +11,7 @@ seeds = 1                          # folds and seeds of this sweep only, optiona
 clouds = 120                       # sizes and seed of the tasks, optional
 points = 64
 task_seed = 0
-together = 25                      # fits trained together; the seeds of one fold if not given
+together = 25                      # fits trained together; by default the seeds of one fold
 [sweep.options]                    # of every model of the sweep
 epochs = 30
 [sweep.grid]                       # lists: every combination is a row
@@ -25,109 +25,183 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from pointforms.bench.records import Row, Unit
-from pointforms.bench.sweep import Sweep, read_folds, read_seeds, read_sweep
-from pointforms.bench.toml_lines import Fault, line_of, toml_lines
-from pointforms.models.options import shown, stackable
+from pointforms.bench.sweep import Folds, Seeds, Sweep, unknown_key
+from pointforms.bench.validation import first_error
+from pointforms.models.options import stackable
 from pointforms.support.suggestions import suggest
-from pointforms.tasks.catalogue import depends_on_fold
+from pointforms.tasks.catalogue import content_digest, depends_on_fold
 from pointforms.tasks.task import FOLDS
 
-_KEYS = ("title", "folds", "seeds", "sweep")
 _MANIFESTS = files("pointforms.bench") / "manifests"
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Sweeps; a fit (row, fold, seed) that several of them name is one fit.
+    """Sweeps. A fit (row, fold, seed) that several sweeps name is one fit.
 
-    Attributes
+    Rows, and the digests of files among the tasks, are computed once.
+
+    Parameters
     ----------
     title : str
-    sweeps : of which each is a set of rows, folds and seeds
+        What the manifest compares.
+    sweeps : tuple of Sweep
+        Each is a set of rows, folds and seeds.
+
+    Examples
+    --------
+    >>> sweep = Sweep(tasks=["colocated"], models=["mlp", "svm"], folds=2)
+    >>> manifest = Manifest("Small", (sweep,))
+    >>> len(manifest.rows()), manifest.fits
+    (2, 4)
     """
 
     title: str
     sweeps: tuple[Sweep, ...]
 
     def rows(self) -> list[Row]:
-        """Every row once, in the order of the file."""
+        """Return every row once, in the order of the file."""
         return list(self._fits)
 
     def units(self) -> list[Unit]:
-        """All fits, grouped as they are trained.
+        """Return all fits, grouped as they are trained.
 
         Fits of a row whose model can be stacked share a unit: the seeds of one fold, or as many
-        folds as `together` allows, or a part of one. Others are alone.
+        folds as `together` allows, or a part of one. Other fits are units by themselves.
         """
         return [
             Unit(row, part)
-            for row, fits in self._fits.items()
-            for part in _parts(sorted(fits), self._limit(row))
+            for row, planned in self._fits.items()
+            for part in _parts(sorted(planned.fits), _limit(row, planned.together))
         ]
-
-    def _limit(self, row: Row) -> int | None:
-        """Fits of a row that may be trained together; None is the seeds of one fold."""
-        if not stackable(row.model):
-            return 1
-        return None if depends_on_fold(row.task) else self._together[row]
 
     @property
     def fits(self) -> int:
-        """How many fits there are."""
-        return sum(len(fits) for fits in self._fits.values())
+        """Number of fits."""
+        return sum(len(planned.fits) for planned in self._fits.values())
 
     @cached_property
-    def _fits(self) -> dict[Row, set[tuple[int, int]]]:
-        found: dict[Row, set[tuple[int, int]]] = {}
+    def _fits(self) -> dict[Row, _Planned]:
+        """The fits of every row, and the first limit that a sweep sets for it."""
+        tasks = dict.fromkeys(task for sweep in self.sweeps for task in sweep.tasks)
+        contents = {task: content_digest(task) for task in tasks}
+        by_row: dict[Row, _Planned] = {}
         for sweep in self.sweeps:
             pairs = {(fold, seed) for fold in sweep.folds for seed in sweep.seeds}
-            for row in sweep.rows():
-                found.setdefault(row, set()).update(pairs)
-        return found
+            for row in sweep.rows(contents):
+                planned = by_row.setdefault(row, _Planned())
+                planned.fits |= pairs
+                planned.together = planned.together or sweep.together
+        return by_row
 
-    @cached_property
-    def _together(self) -> dict[Row, int | None]:
-        """The limit of every row: of the first sweep that names it and has one."""
-        found: dict[Row, int | None] = {}
-        for sweep in self.sweeps:
-            for row in sweep.rows():
-                found[row] = sweep.together if found.get(row) is None else found[row]
-        return found
+
+@dataclass
+class _Planned:
+    """The fits of a row, and how many of them may be trained together."""
+
+    fits: set[tuple[int, int]] = field(default_factory=set)
+    together: int | None = None
+
+
+def _limit(row: Row, together: int | None) -> int | None:
+    """Number of fits of a row that may be trained together; None for the seeds of one fold."""
+    if not stackable(row.model):
+        return 1
+    return None if depends_on_fold(row.task) else together
+
+
+def _sweeps(value: object) -> object:
+    if isinstance(value, dict):
+        raise ValueError("one table: write [[sweep]], with two brackets")
+    if value in ([], ()):
+        raise ValueError("no sweep: a manifest has one or several [[sweep]]")
+    return tuple(value) if isinstance(value, list) else value
+
+
+class _ManifestFile(BaseModel):
+    """The content of a manifest's file."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    title: str | None = None
+    folds: Folds = tuple(range(FOLDS))
+    seeds: Seeds = (0,)
+    sweep: Annotated[tuple[Sweep, ...], BeforeValidator(_sweeps)] = Field((), validate_default=True)
+
+    def sweeps(self) -> Iterator[Sweep]:
+        """Yield the sweeps, with the manifest's folds and seeds where they have none."""
+        for sweep in self.sweep:
+            usual = {"folds": self.folds, "seeds": self.seeds}
+            missing = usual.keys() - sweep.model_fields_set
+            yield sweep.model_copy(update={name: usual[name] for name in missing})
 
 
 def read_manifest(source: str | os.PathLike[str]) -> Manifest:
-    """A manifest from a TOML file, or one that comes with the package, by its name.
+    """Read a manifest from a TOML file, or one that comes with the package, by its name.
 
-    Whatever is wrong in it, down to a model's option, is a ValueError with file and line.
+    Parameters
+    ----------
+    source : str or path-like
+        A TOML file, or one of :func:`shipped`.
+
+    Returns
+    -------
+    Manifest
+
+    Raises
+    ------
+    ValueError
+        If anything in it is wrong, down to the options of a model. The message names the file and
+        the path of the key, such as `sweep[1].grid.weight_decay`, or the line of a syntax error.
+
+    Examples
+    --------
+    >>> import pointforms.bench as bench
+    >>> manifest = bench.read_manifest("synthetic-quick")
+    >>> manifest.title, len(manifest.rows()), manifest.fits
+    ('Synthetic tasks, quick', 36, 72)
     """
     label, text, folder = _find(source)
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        message, line = _syntax(str(error), text)
+        message, line = _syntax_error(str(error), text)
         raise ValueError(f"{label}, line {line}: not TOML: {message}") from None
     try:
-        return _read(content, folder, Path(label).stem)
-    except Fault as fault:
-        line = line_of(toml_lines(text), fault.where)
-        raise ValueError(f"{label}, line {line}: {fault}") from None
+        file = _ManifestFile.model_validate(content, context={"folder": folder})
+    except ValidationError as error:
+        raise ValueError(f"{label}: {first_error(error, _unknown_key)}") from None
+    return Manifest(Path(label).stem if file.title is None else file.title, tuple(file.sweeps()))
 
 
 def shipped() -> list[str]:
-    """Names of the manifests that come with the package."""
-    found = (item.name for item in _MANIFESTS.iterdir())
-    return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+    """Return the names of the manifests that come with the package.
+
+    Examples
+    --------
+    >>> "synthetic" in shipped()
+    True
+    """
+    names = (item.name for item in _MANIFESTS.iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def manifest_source(name: str) -> str:
+    """Return the text of a manifest: a file, or one that comes with the package."""
+    return _find(name)[1]
 
 
 def _find(source: str | os.PathLike[str]) -> tuple[str, str, Path]:
-    """What a manifest is called, its text, and the folder where its paths start."""
+    """The name of a manifest, its text, and the folder where its paths start."""
     label = os.fspath(source)
     if label in shipped():
         return label, (_MANIFESTS / f"{label}.toml").read_text("utf-8"), Path()
@@ -136,48 +210,33 @@ def _find(source: str | os.PathLike[str]) -> tuple[str, str, Path]:
         raise ValueError(f"no manifest {label!r}: {suggest(path.stem, shipped())}")
     raw = path.read_bytes()
     try:
-        # as tomllib: positions count lines, however they end
+        # tomllib counts lines in the same way, however they end
         return label, raw.decode("utf-8").replace("\r\n", "\n"), path.parent
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise ValueError(f"{label}, line {line}: not UTF-8 text") from None
 
 
-def _syntax(message: str, text: str) -> tuple[str, int]:
+def _syntax_error(message: str, text: str) -> tuple[str, int]:
     """What tomllib says is wrong, and the line."""
-    found = re.search(r"line (\d+)", message)
-    line = int(found.group(1)) if found else max(1, len(text.splitlines()))
+    match = re.search(r"line (\d+)", message)
+    line = int(match.group(1)) if match else max(1, len(text.splitlines()))
     return re.sub(r" \(at .*\)$", "", message), line
 
 
-def _read(content: dict[str, Any], folder: Path, name: str) -> Manifest:
-    for key in content:
-        if key not in _KEYS:
-            hint = "it belongs to a [[sweep]]"
-            if key not in Sweep.__dataclass_fields__:
-                hint = suggest(key, _KEYS)
-            raise Fault((key,), f"{key!r} is nothing at the top of a manifest: {hint}")
-    title, sweeps = content.get("title", name), content.get("sweep", [])
-    if not isinstance(title, str):
-        raise Fault(("title",), f"title = {shown(title)}: expected text")
-    if not isinstance(sweeps, list):
-        raise Fault(("sweep",), "sweep is one table: write [[sweep]], with two brackets")
-    if not sweeps:
-        raise Fault(("sweep",), "no sweep: a manifest has one or several [[sweep]]")
-    usual = {
-        "folds": read_folds(content.get("folds", FOLDS), ("folds",)),
-        "seeds": read_seeds(content.get("seeds", 1), ("seeds",)),
-    }
-    return Manifest(
-        title,
-        tuple(read_sweep(sweep, ("sweep", i), folder, usual) for i, sweep in enumerate(sweeps)),
-    )
+def _unknown_key(key: str, at_top: bool) -> str:
+    """What to do about a key that a manifest or a sweep does not have."""
+    if not at_top:
+        return unknown_key(key)
+    if key in Sweep.model_fields:
+        return "it belongs to a [[sweep]]"
+    return suggest(key, _ManifestFile.model_fields)
 
 
 def _parts(
     fits: list[tuple[int, int]], together: int | None
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Sorted fits in parts: whole folds where they fit, else pieces of one."""
+    """Sorted fits in parts: whole folds where they fit, otherwise pieces of one."""
     part: list[tuple[int, int]] = []
     for fold in sorted({fold for fold, _ in fits}):
         own = [fit for fit in fits if fit[0] == fold]

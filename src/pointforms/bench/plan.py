@@ -1,4 +1,4 @@
-"""What a manifest amounts to before it is run: rows, fits, and a guess at the time."""
+"""What a manifest amounts to before it is run: rows, fits, and an estimate of the time."""
 
 from __future__ import annotations
 
@@ -7,30 +7,36 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-
-from rich.markup import escape
-from rich.table import Table
+from typing import Any, NamedTuple
 
 from pointforms.bench.manifest import Manifest
 from pointforms.bench.records import Row
 from pointforms.models.options import default
+from pointforms.support.formatting import duration
+from pointforms.support.table import Column, Table
 from pointforms.tasks.catalogue import full_size
 
 Measured = Mapping[tuple[str, str], float]
-_USUAL_TASK, _OTHER_MODELS = "circles-vs-lines", "other models"
+_TYPICAL_TASK, _OTHER_MODELS = "circles-vs-lines", "other models"
 
 
 @dataclass(frozen=True)
 class PlanLine:
-    """A model on a task.
+    """One model on one task.
 
     Attributes
     ----------
-    rows, fits : how many
-    done : fits that are there
-    left : fits that will be trained: units with a fit missing are trained whole
-    seconds : estimate for those
-    measured : whether from fits of this model on this task, or guessed
+    task, model : str
+    rows, fits : int
+        Number of rows, and of their fits.
+    done : int
+        Number of fits that are already in the store.
+    left : int
+        Number of fits that will be trained. A unit with a missing fit is trained as a whole.
+    seconds : float
+        Estimated time of the fits that are left.
+    measured : bool
+        Whether the estimate comes from fits of this model on this task; otherwise it is a guess.
     """
 
     task: str
@@ -45,13 +51,15 @@ class PlanLine:
 
 @dataclass(frozen=True)
 class Plan:
-    """A manifest's lines and totals.
+    """The rows, fits and estimated times of a manifest.
 
     Attributes
     ----------
     title : str
-    lines : one a task and model, task by task in the manifest's order
-    longest : seconds of the longest unit that is left
+    lines : tuple of PlanLine
+        One per task and model, task by task in the order of the manifest.
+    longest : float
+        Seconds of the longest unit that is left.
     """
 
     title: str
@@ -60,37 +68,41 @@ class Plan:
 
     @property
     def rows(self) -> int:
+        """Number of rows."""
         return sum(line.rows for line in self.lines)
 
     @property
     def fits(self) -> int:
+        """Number of fits."""
         return sum(line.fits for line in self.lines)
 
     @property
     def done(self) -> int:
+        """Number of fits that are already in the store."""
         return sum(line.done for line in self.lines)
 
     @property
     def left(self) -> int:
+        """Number of fits that will be trained."""
         return sum(line.left for line in self.lines)
 
     @property
     def measured(self) -> int:
-        """Fits left whose time is known from others of the model on the task."""
+        """Number of fits left whose time is known from other fits of the model on the task."""
         return sum(line.left for line in self.lines if line.measured)
 
     @property
     def guessed(self) -> int:
-        """Fits left whose time is a guess."""
+        """Number of fits left whose time is a guess."""
         return self.left - self.measured
 
     @property
     def seconds(self) -> float:
-        """Of one worker."""
+        """Estimated time of all fits left, one after another."""
         return sum(line.seconds for line in self.lines)
 
     def wall_seconds(self, workers: int = 1) -> float:
-        """Until all is done, where every worker has a core: a unit is not shared among them."""
+        """Return the estimated time with one core per worker. Workers do not share a unit."""
         if workers < 1:
             raise ValueError(f"workers={workers}: expected at least 1")
         return max(self.seconds / workers, self.longest)
@@ -101,13 +113,23 @@ def plan(
     done: Collection[tuple[str, int, int]] = frozenset(),
     measured: Measured | None = None,
 ) -> Plan:
-    """Count a manifest's rows and fits, and estimate how long those that are missing take.
+    """Count the rows and fits of a manifest, and estimate how long the missing ones take.
 
     Parameters
     ----------
     manifest : Manifest
-    done : fits that are there, as (row.key, fold, seed)
-    measured : (task, model) -> mean seconds of a fit, from earlier ones
+        What would be run.
+    done : collection of tuples (row.key, fold, seed), default ()
+        Fits that are already in the store.
+    measured : mapping, optional
+        Mean seconds per fit of earlier fits, by (task, model).
+
+    Examples
+    --------
+    >>> from pointforms.bench.manifest import read_manifest
+    >>> quick = plan(read_manifest("synthetic-quick"))
+    >>> quick.rows, quick.fits, quick.left
+    (36, 72, 72)
     """
     done = done if isinstance(done, set | frozenset) else set(done)
     known: Measured = measured or {}
@@ -137,17 +159,17 @@ def plan(
 
 
 def estimate_seconds(row: Row, fits: int, measured: Measured | None = None) -> float:
-    """Time that so many fits of a row take one worker.
+    """Return the seconds that a number of fits of a row take one worker.
 
-    From the mean of earlier fits of the model on the task, where there are any. Otherwise from a
-    table of this package, in proportion to clouds, points and epochs.
+    The estimate is the mean of earlier fits of the model on the task, where there are any.
+    Otherwise it comes from a table of this package, in proportion to clouds, points and epochs.
     """
     if measured and (row.task, row.model) in measured:
         return fits * measured[row.task, row.model]
-    table = usual_costs()
-    costs_of_model = table.get(row.model, table[_OTHER_MODELS])
-    task = row.task if row.task in costs_of_model else _USUAL_TASK
-    seconds = costs_of_model[task] * _numbers(row) / _numbers(Row(task, row.model))
+    costs = typical_costs()
+    of_model = costs.get(row.model, costs[_OTHER_MODELS])
+    task = row.task if row.task in of_model else _TYPICAL_TASK
+    seconds = of_model[task] * _point_count(row) / _point_count(Row(task, row.model))
     epochs = default(row.model, "epochs")
     if epochs:
         seconds *= row.options.get("epochs", epochs) / epochs
@@ -155,47 +177,73 @@ def estimate_seconds(row: Row, fits: int, measured: Measured | None = None) -> f
 
 
 @cache
-def usual_costs() -> dict[str, dict[str, float]]:
-    """Seconds of a fit: model -> task at full size -> seconds."""
+def typical_costs() -> dict[str, dict[str, float]]:
+    """Return the seconds of a fit by model and by task at full size."""
     text = (files("pointforms.bench") / "typical_costs.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 
+class TimeLeft(NamedTuple):
+    """Estimated seconds, and whether they are a guess, as a value of a table."""
+
+    seconds: float
+    guessed: bool = False
+
+    def number(self) -> float:
+        """Return what a table sorts by."""
+        return self.seconds
+
+    def parts(self, key: str) -> dict[str, Any]:
+        """Return the numbers under the names that they have in CSV."""
+        return {key: self.seconds, "guessed": self.guessed}
+
+
+def _show_time(value: TimeLeft) -> str:
+    return "~" * value.guessed + duration(value.seconds)
+
+
+_COLUMNS = (
+    Column("task", "task", left=True),
+    Column("model", "model", left=True),
+    Column("rows", "rows"),
+    Column("fits", "fits"),
+    Column("done", "done"),
+    Column(
+        "seconds_left",
+        "time left",
+        _show_time,
+        lambda line: TimeLeft(line.seconds, not line.measured and line.left > 0),
+    ),
+)
+
+
 def plan_table(plan: Plan, workers: int = 1) -> Table:
-    """A plan for the terminal. Guessed times have a ~."""
-    view = Table(title=escape(plan.title), title_justify="left", caption_justify="left")
-    for heading in ("task", "model", "rows", "fits", "done", "time left"):
-        side = "left" if heading in ("task", "model") else "right"
-        view.add_column(heading, justify=side)  # type: ignore[arg-type]
-    for before, line in zip((None, *plan.lines), plan.lines, strict=False):
-        if before and before.task != line.task:
-            view.add_section()
-        view.add_row(
-            escape(line.task),
-            escape(line.model),
-            *map(str, (line.rows, line.fits, line.done)),
-            ("" if line.measured or not line.left else "~") + span(line.seconds),
-        )
-    view.add_section()
-    view.add_row("all", "", *map(str, (plan.rows, plan.fits, plan.done)), span(plan.seconds))
+    """Return a plan as a table. Guessed times are marked with a ~.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to show.
+    workers : int, default 1
+        Number of processes that will train, for the estimate of the wall time.
+    """
     crew = "1 worker" if workers == 1 else f"{workers} workers"
-    view.caption = (
+    note = (
         f"{plan.rows} rows, {plan.fits} fits, of which {plan.left} are left: about "
-        f"{span(plan.wall_seconds(workers))} with {crew}. The times of {plan.measured} fits are "
-        f"estimated from earlier ones, those of {plan.guessed} are guessed (~)."
+        f"{duration(plan.wall_seconds(workers))} with {crew}. The times of {plan.measured} fits "
+        f"are estimated from earlier ones, those of {plan.guessed} are guessed (~)."
     )
-    return view
+    total = {"task": "all", "rows": plan.rows, "fits": plan.fits, "done": plan.done}
+    return Table.of(
+        plan.title,
+        _COLUMNS,
+        plan.lines,
+        [note],
+        {**total, "seconds_left": TimeLeft(plan.seconds)},
+    )
 
 
-def span(seconds: float) -> str:
-    """A time as people say it, in two digits or so."""
-    for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s"
-
-
-def _numbers(row: Row) -> float:
-    """Clouds × points; of a file nothing is known, and it counts as the usual task."""
-    clouds, points = full_size(row.task) or full_size(_USUAL_TASK) or (1, 1)
+def _point_count(row: Row) -> float:
+    """Clouds × points. The size of a file is not known; the typical task stands for it."""
+    clouds, points = full_size(row.task) or full_size(_TYPICAL_TASK) or (1, 1)
     return float((row.clouds or clouds) * (row.points or points))

@@ -1,24 +1,30 @@
 """The Ray engine: units as tasks of a cluster, whose nodes may come and go.
 
 What many units read (Gram fields, graphs) is one task for all of them. Its result stays in the
-object store of the cluster, and is made again by Ray if the node that holds it is lost. Everything
-that talks to the cluster has to show its token.
+object store of the cluster, and Ray makes it again if the node that holds it is lost.
+
+Everything that talks to a cluster has to show its token. Ray reads the token from the environment
+once per process, so each run talks to Ray from a process of its own, in whose environment it is
+set before Ray is imported. The environment of the calling process is not touched.
 """
 
 from __future__ import annotations
 
-import importlib
 import logging
+import multiprocessing as mp
 import os
 import secrets
 import shutil
+import signal
 import socket
 import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -28,71 +34,153 @@ from pointforms.bench.records import Record, Unit
 from pointforms.support.extras import need
 
 _RETRIES = 5  # of a task whose worker or node died, and of what is lost with a node
-_KEPT = 16  # preparations that wait for further units
+_KEPT = 16  # preparations that are kept for further units
 _LOOK = 5.0  # seconds between looks at the size of the cluster
 _REACH = 10.0  # seconds for a cluster to answer at all
 _SETTINGS = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else Ray warns of a change to come
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # otherwise Ray warns of a change to come
 }
 
 
 class RayEngine:
-    """Trains units on a Ray cluster, one core each.
+    """Train units on a Ray cluster, one core each.
 
-    Nodes of a cluster need this version of the package. Tasks that are files are read by the
+    The nodes of a cluster need this version of the package. Tasks that are files are read by the
     nodes, at the same path as here.
 
     Parameters
     ----------
-    address : of a cluster, "host:port", which is left running; its token is taken from
-        RAY_AUTH_TOKEN, or from the file RAY_AUTH_TOKEN_PATH. Without an address, a Ray of this
-        machine is started for each run, with a token of its own.
-    workers : cores of that Ray, or units at a time on a cluster; as many as there are by default
+    address : str, optional
+        Address of a cluster, "host:port", which is left running. Its token is taken from
+        RAY_AUTH_TOKEN, or from the file RAY_AUTH_TOKEN_PATH. By default a local Ray is started
+        for each run, with a token of its own.
+    workers : int, optional
+        Number of cores of a local Ray, or of units at a time on a cluster. By default as many as
+        there are cores.
 
     Attributes
     ----------
-    workers : cores in use, which change as nodes come and go
+    workers : int
+        Number of cores in use, which changes as nodes come and go.
+
+    Examples
+    --------
+    >>> RayEngine(workers=2).name  # doctest: +SKIP
+    'ray'
     """
 
     name = "ray"
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        if find_spec("ray") is None:
+            need("ray", "ray")  # raises an error that says how to install it
         self.address, self.limit = address, workers
         self.workers = workers or os.cpu_count() or 1
-        ray = need("ray", "ray")
-        if address is not None:  # a wrong address or token is told now, not after the first claim
-            with _cluster(ray, address):
-                self._look(ray)
+        if address is not None:  # report a wrong address or token now, not after the first claim
+            for _ in self._drive(lambda: None):
+                pass
 
     def run(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
-        """Train the units that `take` gives until it gives None, and yield each when finished."""
-        unit = take()
-        if unit is None:  # nothing to start a Ray for
+        """Train the units that `take` returns until it returns None; yield each when finished."""
+        first = take()
+        if first is None:  # nothing to start a Ray for
             return
-        ray = need("ray", "ray")
-        opened = _own(ray, self.workers) if self.address is None else _cluster(ray, self.address)
-        with opened as scratch:
-            tasks = _Tasks(ray, scratch)
-            while unit is not None or tasks.running:
-                # a unit that is taken is claimed: few more than can run, the others are for all
-                window = self._look(ray)
-                while unit is not None and len(tasks.running) < window:
-                    wrong = tasks.start(unit)
-                    if wrong is not None:
-                        yield unit, wrong
-                    unit = take()
-                yield from tasks.finished()
+        pending = [first]
+        yield from self._drive(lambda: pending.pop() if pending else take())
 
-    def _look(self, ray: Any) -> int:
-        """Note the size of the cluster, and say how many units may be in flight."""
+    def _drive(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
+        """Answer the process that talks to Ray, and yield what it has trained."""
+        if self.address is not None:
+            _reach(self.address)
+        context = mp.get_context("spawn")
+        channel, theirs = context.Pipe()
+        arguments = (theirs, self.address, self.limit, self.workers)
+        process = context.Process(target=_talk_to_ray, args=arguments, daemon=True)
+        process.start()
+        theirs.close()
+        try:
+            while True:
+                try:
+                    kind, content = channel.recv()
+                except EOFError:
+                    process.join()
+                    raise RuntimeError(
+                        f"the process that talks to Ray ended with exit code {process.exitcode}"
+                    ) from None
+                if kind == "take":
+                    channel.send(take())
+                elif kind == "workers":
+                    self.workers = content
+                elif kind == "finished":
+                    yield content
+                elif kind == "error":
+                    raise content
+                else:
+                    return
+        finally:
+            channel.close()  # it ends when it notices
+            process.join(60)
+            process.terminate()
+            process.join()
+
+
+def _talk_to_ray(channel: Connection, address: str | None, limit: int | None, cores: int) -> None:
+    """Run the process that talks to Ray: ask for units through the channel and send records."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it will end it
+
+    def take() -> Unit | None:
+        channel.send(("take", None))
+        unit: Unit | None = channel.recv()
+        return unit
+
+    def send(kind: str, content: Any = None) -> None:
+        with suppress(OSError):  # nobody listens any more
+            channel.send((kind, content))
+
+    os.environ.update(_SETTINGS)
+    try:
+        with _own(cores) if address is None else _cluster(address) as (ray, scratch):
+            for message in _train(ray, take, scratch, limit, on_cluster=address is not None):
+                channel.send(message)
+    except (EOFError, BrokenPipeError):  # of the channel: the other end is gone
+        return
+    except (OSError, ImportError) as error:
+        send("error", error)
+    except Exception:
+        send("error", RuntimeError(traceback.format_exc()))
+    else:
+        send("end")
+
+
+def _train(
+    ray: Any,
+    take: Callable[[], Unit | None],
+    cache: Path | None,
+    limit: int | None,
+    on_cluster: bool,
+) -> Iterator[tuple[str, Any]]:
+    """Yield pairs ("finished", (unit, records)), and ("workers", number) when that changes."""
+    tasks, workers = _Tasks(ray, cache), 0
+    unit = take()
+    while True:
         cores = int(ray.cluster_resources().get("CPU", 0))  # none, if its nodes are all gone
-        self.workers = max(1, cores if self.limit is None else min(cores, self.limit))
-        window = 2 * self.workers  # one waits for every core
-        if self.address is not None and self.limit is not None:
-            return min(window, self.limit)
-        return window
+        now = max(1, cores if limit is None else min(cores, limit))
+        if now != workers:
+            workers = now
+            yield "workers", workers
+        if unit is None and not tasks.running:
+            return
+        # what is taken is claimed: take few more than can run, and leave the rest to other runs
+        window = 2 * workers if limit is None or not on_cluster else min(2 * workers, limit)
+        while unit is not None and len(tasks.running) < window:
+            error = tasks.start(unit)
+            if error is not None:
+                yield "finished", (unit, error)
+            unit = take()
+        for finished in tasks.finished():
+            yield "finished", finished
 
 
 class _Tasks:
@@ -100,47 +188,47 @@ class _Tasks:
 
     def __init__(self, ray: Any, cache: Path | None) -> None:
         self.ray, self.cache = ray, cache
-        # exceptions of ours are results; Ray tries again only what died
+        # our own exceptions are results; Ray retries only what died
         remote = ray.remote(num_cpus=1, max_retries=_RETRIES)
         self.prepare, self.fit = remote(_prepare), remote(_fit)
-        self.running: dict[Any, Unit] = {}
-        self.prepared: dict[str, Any] = {}  # by preparation, the last used last
+        self.running: dict[Any, tuple[Unit, str]] = {}  # with the key of the preparation
+        self.prepared: dict[str, Any] = {}  # by key of the preparation, the last used last
 
     def start(self, unit: Unit) -> list[Record] | None:
-        """Send a unit; its records if it cannot even be sent."""
+        """Send a unit; return its failed records if it cannot even be sent."""
         try:
             key = preparation(unit)
         except Exception:
             return failed(unit, traceback.format_exc())
-        found = self.prepared.pop(key, None)
-        if found is None:
-            found = self.prepare.remote(_found_anywhere(unit), self.cache)
-        self.prepared[key] = found
-        # units in flight hold on to what they read; the rest goes when no reference is left
+        prepared = self.prepared.pop(key, None)
+        if prepared is None:
+            prepared = self.prepare.remote(_with_absolute_path(unit), self.cache)
+        self.prepared[key] = prepared
+        # units in flight keep a reference to what they read; the rest is freed without one
         while len(self.prepared) > _KEPT:
             del self.prepared[next(iter(self.prepared))]
-        self.running[self.fit.remote(unit, found)] = unit
+        self.running[self.fit.remote(unit, prepared)] = unit, key
         return None
 
     def finished(self) -> Iterator[Finished]:
-        """Units that are ready now, or soon."""
+        """Yield the units that are finished now, or soon."""
         if not self.running:
             return
         ready, _ = self.ray.wait(list(self.running), timeout=_LOOK)
         for reference in ready:
-            unit = self.running.pop(reference)
+            unit, key = self.running.pop(reference)
             try:
                 records: list[Record] = self.ray.get(reference)
             except self.ray.exceptions.RayError as error:  # out of memory, of retries, ...
                 records = failed(unit, f"Ray gave it up: {type(error).__name__}: {error}")
-                # it may be what the unit reads that cannot be had: others make it again
-                self.prepared.pop(preparation(unit), None)
+                # what the unit reads may be lost: other units make it again
+                self.prepared.pop(key, None)
             yield unit, records
 
 
 def _prepare(unit: Unit, cache: Path | None) -> PreparedTask | str:
-    """A task of Ray: what units read, or the traceback if that cannot be made."""
-    _one_thread()
+    """A task of Ray: return what units read, or the traceback if that cannot be made."""
+    _use_one_thread()
     try:
         return prepare(unit, None if cache is None else cache / "fields")
     except Exception:
@@ -148,19 +236,19 @@ def _prepare(unit: Unit, cache: Path | None) -> PreparedTask | str:
 
 
 def _fit(unit: Unit, prepared: PreparedTask | str) -> list[Record]:
-    """A task of Ray: the records of a unit."""
-    _one_thread()
+    """A task of Ray: return the records of a unit."""
+    _use_one_thread()
     return failed(unit, prepared) if isinstance(prepared, str) else fit_unit(unit, prepared)
 
 
-def _one_thread() -> None:
+def _use_one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
 
 
-def _found_anywhere(unit: Unit) -> Unit:
-    """The unit with its task, if that is a file, as an absolute path: workers start elsewhere."""
+def _with_absolute_path(unit: Unit) -> Unit:
+    """The unit with the absolute path of its task, if that is a file: workers start elsewhere."""
     task = unit.row.task
     if not os.path.isfile(task):
         return unit
@@ -171,64 +259,55 @@ def _found_anywhere(unit: Unit) -> Unit:
 
 
 @contextmanager
-def _own(ray: Any, cores: int) -> Iterator[Path]:
-    """A Ray of this machine that ends with the block; gives a folder that does too."""
-    # sockets are in it, whose paths may have 107 characters, of which Ray needs 60
+def _own(cores: int) -> Iterator[tuple[Any, Path]]:
+    """Yield a local Ray that ends with the block, and a folder that does too."""
+    # Ray puts sockets there, whose paths may have 107 characters in all
     scratch = Path(tempfile.mkdtemp(prefix="npf-", dir="/tmp" if os.name == "posix" else None))
-    options = {"num_cpus": cores, "include_dashboard": False, "_temp_dir": str(scratch)}
+    # its ports are open to others, so it needs a token, which only its processes see
+    os.environ.update(RAY_AUTH_TOKEN=secrets.token_hex(32), RAY_TMPDIR=str(scratch))
     try:
-        # its ports are open to others, so it has a token, which is new and only in the
-        # environment of its processes
-        with _session(ray, "local", options, RAY_AUTH_TOKEN=secrets.token_hex(32)):
-            yield scratch
+        with _session("local", num_cpus=cores, include_dashboard=False) as ray:
+            yield ray, scratch
     finally:
         _remove(scratch)
 
 
 @contextmanager
-def _cluster(ray: Any, address: str) -> Iterator[None]:
-    """A connection to a cluster that is there before and after."""
-    _reach(address)
-    with _session(ray, address, {}):
-        yield
+def _cluster(address: str) -> Iterator[tuple[Any, None]]:
+    """Yield a connection to a cluster that was there before and stays."""
+    with _session(address) as ray:
+        yield ray, None
 
 
 @contextmanager
-def _session(ray: Any, address: str, options: dict[str, Any], **settings: str) -> Iterator[None]:
-    """Connected inside the block, and only there."""
-    if ray.is_initialized():
-        raise RuntimeError("this process is connected to a Ray already: ray.shutdown() first")
-    with _environment(**settings):
-        try:
-            with _explained(ray, address):
-                ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
-            yield
-        finally:
-            ray.shutdown()
-
-
-@contextmanager
-def _explained(ray: Any, address: str) -> Iterator[None]:
-    """Say what to do about a token."""
+def _session(address: str, **options: Any) -> Iterator[Any]:
+    """Yield Ray, connected inside the block and only there."""
+    ray: Any = need("ray", "ray")
+    if not hasattr(ray.exceptions, "AuthenticationError"):
+        raise ImportError('this needs a version of Ray with tokens: pip install "ray>=2.52"')
     try:
-        yield
-    except ray.exceptions.AuthenticationError as error:
-        reason = str(error).partition(". ")[0]
-        raise PermissionError(
-            f"the Ray cluster {address!r} wants a token: set RAY_AUTH_TOKEN to it, or "
-            f"RAY_AUTH_TOKEN_PATH to a file that has it ({reason})"
-        ) from None
-    except ConnectionError as error:
-        if "uthenticat" not in str(error.__cause__):
-            raise
-        raise PermissionError(
-            f"the Ray cluster {address!r} refused the token: RAY_AUTH_TOKEN, or the file "
-            "RAY_AUTH_TOKEN_PATH, has to be that of its nodes"
-        ) from None
+        try:
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
+        except ray.exceptions.AuthenticationError as error:
+            reason = str(error).partition(". ")[0]
+            raise PermissionError(
+                f"the Ray cluster {address!r} wants a token: set RAY_AUTH_TOKEN to it, or "
+                f"RAY_AUTH_TOKEN_PATH to a file that has it ({reason})"
+            ) from None
+        except ConnectionError as error:
+            if "uthenticat" not in str(error.__cause__):
+                raise ConnectionError(str(error)) from None
+            raise PermissionError(
+                f"the Ray cluster {address!r} refused the token: RAY_AUTH_TOKEN, or the file "
+                "RAY_AUTH_TOKEN_PATH, must have the token of its nodes"
+            ) from None
+        yield ray
+    finally:
+        ray.shutdown()
 
 
 def _reach(address: str) -> None:
-    """See that something answers: Ray itself would try for minutes."""
+    """Check that something answers: Ray itself would try for minutes."""
     host, colon, port = address.rpartition(":")
     if "/" in address or not colon or not port.isdigit():  # "auto", or for Ray to judge
         return
@@ -236,30 +315,6 @@ def _reach(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), _REACH).close()
     except (OSError, OverflowError) as error:
         raise ConnectionError(f"no Ray cluster at {address!r}: {error}") from None
-
-
-@contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    """Settings of Ray, in the environment; afterwards that is as it was."""
-    before = {name: value for name, value in os.environ.items() if name.startswith("RAY_")}
-    os.environ.update(_SETTINGS, **values)
-    try:
-        _read_again()
-        yield
-    finally:
-        for name in [name for name in os.environ if name.startswith("RAY_")]:
-            del os.environ[name]
-        os.environ.update(before)
-        _read_again()
-
-
-def _read_again() -> None:
-    """Have Ray look at the environment, of which it keeps the mode and the token of before."""
-    raylet = importlib.import_module("ray._raylet")
-    if not hasattr(raylet, "AuthenticationTokenLoader"):
-        raise ImportError('this needs a Ray that has tokens: pip install "ray>=2.52"')
-    raylet.Config.initialize("")  # the mode first: no thread may miss a token it still wants
-    raylet.AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _remove(folder: Path) -> None:

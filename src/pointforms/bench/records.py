@@ -1,4 +1,4 @@
-"""What an experiment is made of: rows, the units they are trained in, and records of fits."""
+"""What an experiment consists of: rows, the units they are trained in, and records of fits."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pointforms.models import MODELS, make
 from pointforms.models.options import NOT_OPTIONS
+from pointforms.tasks.catalogue import is_simulated
 
 
 class Size(NamedTuple):
-    """A task as rows have it: rows of one size see the same clouds and folds."""
+    """A task in one size. Rows of the same size see the same clouds and folds."""
 
     task: str
     clouds: int | None = None
@@ -24,21 +26,54 @@ class Size(NamedTuple):
     task_seed: int = 0
     content: str | None = None
 
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the cells of an organoid task are simulated."""
+        return is_simulated(self.content)
+
+    @property
+    def title(self) -> str:
+        """The name of the task, with what differs from its own size and seed.
+
+        >>> Size("colocated", clouds=60).title
+        'colocated (60 clouds)'
+        """
+        remarks = ["simulated cells"] * self.is_simulated
+        remarks += [f"{self.clouds} clouds"] * (self.clouds is not None)
+        remarks += [f"{self.points} points"] * (self.points is not None)
+        remarks += [f"seed {self.task_seed}"] * (self.task_seed != 0)
+        name = self.task if self.content is None else Path(self.task).name
+        return f"{name} ({', '.join(remarks)})" if remarks else name
+
 
 @dataclass(frozen=True)
 class Row:
     """One configuration: a model and its options on a task of some size.
 
-    Attributes
+    Parameters
     ----------
-    task : a task's name, or a file
-    model : a name of the registry
-    options : of the model, where they differ from its defaults; values as JSON has them
-    clouds, points : the task's size, None for its own
-    task_seed : of the task's clouds and folds
-    content : of a file, a digest, so that another file of its name is another task
-    settings : a digest of all options, so that a default that changes makes another row; None is
-        that of the options as they are now
+    task : str
+        The name of a task, or a file.
+    model : str
+        A name in the registry of models.
+    options : mapping, default {}
+        Options of the model that differ from its defaults; values as in JSON.
+    clouds : int, optional
+        Number of clouds; by default that of the task.
+    points : int, optional
+        Number of points per cloud; by default that of the task.
+    task_seed : int, default 0
+        The seed of the clouds and folds of the task.
+    content : str, optional
+        Digest of a file, so that another file of the same name is another task.
+    settings : str, optional
+        Digest of all options, so that changing a default makes another row. By default it is
+        computed from the present defaults.
+
+    Examples
+    --------
+    >>> Row("colocated", "mlp", {"epochs": 3}).key  # doctest: +ELLIPSIS
+    '{"clouds":null,"model":"mlp",...,"task":"colocated","task_seed":0}'
     """
 
     task: str
@@ -52,12 +87,12 @@ class Row:
 
     @cached_property
     def digest(self) -> str:
-        """Of all the model's options, its defaults among them."""
-        return self.settings or _settings(self.model, self.options)
+        """Short hash of the complete configuration of the model, defaults included."""
+        return self.settings or _settings_digest(self.model, self.options)
 
     @cached_property
     def key(self) -> str:
-        """The row as text that is the same wherever the row is."""
+        """The row as text. Equal rows have equal keys on every machine."""
         content = {
             "task": self.task,
             "model": self.model,
@@ -73,15 +108,17 @@ class Row:
 
     @classmethod
     def from_key(cls, key: str) -> Row:
+        """Return the row that has a key."""
         return cls(**json.loads(key))
 
     @property
     def title(self) -> str:
-        """The model as tables call it."""
+        """The name of the model in tables."""
         return MODELS[self.model].title if self.model in MODELS else self.model
 
     @property
     def size(self) -> Size:
+        """The task and its size."""
         return Size(self.task, self.clouds, self.points, self.task_seed, self.content)
 
     def __hash__(self) -> int:
@@ -91,24 +128,25 @@ class Row:
         return isinstance(other, Row) and self.key == other.key
 
 
-def _settings(model: str, options: Mapping[str, Any]) -> str:
-    """A digest of everything that makes a model what it is; empty for one that cannot be made."""
+def _settings_digest(model: str, options: Mapping[str, Any]) -> str:
+    """Digest of all parameters of a model; empty for a model that cannot be made."""
     try:
-        found = make(model, **options).get_params(deep=False)
+        parameters = make(model, **options).get_params(deep=False)
     except (ValueError, TypeError, ImportError):
         return ""
-    plain = {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
-    told = sorted(f"{name}={plain[name]!r}" for name in plain.keys() - NOT_OPTIONS.keys())
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:8]
+    plain = {k: list(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
+    texts = sorted(f"{name}={plain[name]!r}" for name in plain.keys() - NOT_OPTIONS.keys())
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Fits of a row that are trained together, and again together if any of them is lost.
+    """Fits of one row that are trained, and retried, as a batch.
 
     Attributes
     ----------
-    fits : pairs (fold, seed)
+    row : Row
+    fits : tuple of pairs (fold, seed)
     """
 
     row: Row
@@ -119,19 +157,47 @@ class Unit:
 class Record:
     """What is known of one fit.
 
-    Attributes
+    Parameters
     ----------
-    auroc, accuracy, log_loss : on the test clouds; AUROC is the mean of one class against the rest
-    validation_loss : log loss on the validation part of the training clouds, on which rows are
-        selected
-    train_size, test_size : clouds
-    parameters : trained ones, None where that says nothing
-    seconds : of this fit; fits trained together share their time equally
-    memory : peak of the process that trained it, in bytes
-    epochs : trained, None where there are none
-    clouds, probabilities : test clouds (m,) and their class probabilities (m, C); None if not kept
-    error : the traceback of a fit that failed; its numbers are NaN
-    version : of the package
+    row : Row
+        The configuration that was fitted.
+    fold : int
+        The fold that was tested on.
+    seed : int
+        The seed of the training.
+    auroc : float, default nan
+        AUROC on the test clouds: the mean of one class against the rest.
+    accuracy : float, default nan
+        Accuracy on the test clouds.
+    log_loss : float, default nan
+        Log loss on the test clouds.
+    validation_loss : float, default nan
+        Log loss on the validation part of the training clouds, by which rows are selected.
+    train_size : int, default 0
+        Number of training clouds.
+    test_size : int, default 0
+        Number of test clouds.
+    parameters : int, optional
+        Number of trained parameters; None where that has no meaning.
+    seconds : float, default nan
+        Time of this fit. Fits that are trained together share their time equally.
+    memory : int, optional
+        Peak memory of the process that trained it, in bytes.
+    epochs : int, optional
+        Number of epochs trained; None where there are none.
+    clouds : ndarray of int, shape (m,), optional
+        Test clouds, by their index in the task; None if predictions are not kept.
+    probabilities : ndarray, shape (m, C), optional
+        Class probabilities of the test clouds.
+    error : str, optional
+        The traceback of a fit that failed; its numbers are NaN.
+    version : str, default ""
+        Version of the package.
+
+    Examples
+    --------
+    >>> Record(Row("colocated", "mlp"), fold=0, seed=0, auroc=0.8).row.title
+    'MLP'
     """
 
     row: Row
@@ -151,3 +217,8 @@ class Record:
     probabilities: np.ndarray | None = None
     error: str | None = None
     version: str = ""
+
+
+def duplicate_fit(record: Record) -> str:
+    """Return the message about a fit that occurs twice where it may occur once."""
+    return f"fold {record.fold}, seed {record.seed} occurs twice: {record.row.key}"

@@ -1,4 +1,4 @@
-"""A run: units of a manifest through an engine into a store."""
+"""A run: an engine trains the units of a manifest that a store does not have yet."""
 
 from __future__ import annotations
 
@@ -14,30 +14,43 @@ from pathlib import Path
 from typing import Protocol
 
 from pointforms.bench.local_engine import Finished
+from pointforms.bench.manifest import Manifest
 from pointforms.bench.records import Record, Unit
 from pointforms.bench.store import Store
 
 _BEAT = 10.0  # seconds between signs of life
-_PAUSE = 1.0  # seconds between looks at what other runs hold
+_PAUSE = 1.0  # seconds between looks at the units that other runs hold
 
 
 class Engine(Protocol):
-    """Trains units somewhere."""
+    """What trains units: processes of this machine, or a cluster."""
 
     name: str
     workers: int
 
     def run(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
-        """Train the units that `take` gives until it gives None, and yield each when finished."""
+        """Train the units that `take` returns until it returns None; yield each when finished."""
 
 
 @dataclass
 class Outcome:
-    """What a run did: fits that it trained, and how many of them failed; and those it found."""
+    """What a run did.
+
+    Attributes
+    ----------
+    trained : int
+        Number of fits that it trained.
+    failed : int
+        Number of those that failed.
+    already_stored : int
+        Number of fits that were in the store, or that other runs trained meanwhile.
+    seconds : float
+        Wall time.
+    """
 
     trained: int = 0
     failed: int = 0
-    found: int = 0
+    already_stored: int = 0
     seconds: float = 0.0
 
 
@@ -47,18 +60,45 @@ def run(
     engine: Engine,
     title: str = "",
     retry: bool = False,
-    advance: Callable[[int], None] = lambda fits: None,
+    advance: Callable[[int], None] | None = None,
 ) -> Outcome:
-    """Train what is missing in the store.
+    """Train the fits that are missing in a store.
 
-    Units that another run holds are waited for, and taken over if that run dies.
+    The run waits for units that another run has claimed, and takes them over if that run dies.
 
     Parameters
     ----------
-    retry : whether fits that failed before are tried again
-    advance : is told of fits when they are there, first of those that were there before
+    units : sequence of Unit
+        What to train, such as :meth:`Manifest.units`.
+    store : Store
+        Where finished fits are kept.
+    engine : Engine
+        What trains them: a :class:`LocalEngine` or a :class:`RayEngine`.
+    title : str, default ""
+        The title of the run in the store.
+    retry : bool, default False
+        Whether to train fits again that failed before.
+    advance : callable, optional
+        Is called with the number of fits that have become available, first with that of the fits
+        that are already in the store.
+
+    Returns
+    -------
+    Outcome
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pointforms.bench as bench
+    >>> manifest = bench.read_manifest("synthetic-quick")
+    >>> folder = tempfile.mkdtemp()
+    >>> with bench.Store(f"{folder}/results.db") as store:
+    ...     outcome = bench.run(manifest.units()[:0], store, bench.LocalEngine(2))
+    >>> outcome.trained
+    0
     """
     outcome, start = Outcome(), time.monotonic()
+    advance = advance or (lambda fits: None)
     number = store.begin(title, engine.name, engine.workers)
     with _logged(store.path) as log, _heart(store, number, engine):
         log.info(
@@ -73,7 +113,7 @@ def run(
                     outcome.trained += new
                     outcome.failed += new if records[0].error else 0  # units fail whole
                     advance(new)
-                    _tell(log, unit, records)
+                    _log_unit(log, unit, records)
                 if not queue.waits():
                     break
                 time.sleep(_PAUSE)
@@ -84,16 +124,16 @@ def run(
             store.end(number)
             outcome.seconds = time.monotonic() - start
             log.info(
-                "run %d: %d fits in %.1f s, %d failed, %d were there",
-                number, outcome.trained, outcome.seconds, outcome.failed, outcome.found,
+                "run %d: %d fits in %.1f s, %d failed, %d already in the store",
+                number, outcome.trained, outcome.seconds, outcome.failed, outcome.already_stored,
             )  # fmt: skip
     return outcome
 
 
 class _Queue:
-    """Units in order, claimed when they are taken; those of other runs come again later.
+    """Units in order, claimed when they are taken; those that other runs hold come again later.
 
-    A unit of which a fit is missing is trained whole, so that it comes out as in any other run.
+    A unit with a missing fit is trained as a whole, so that its result is that of any other run.
     """
 
     def __init__(
@@ -105,44 +145,44 @@ class _Queue:
         outcome: Outcome,
         advance: Callable[[int], None],
     ) -> None:
-        there = store.keys(failed=not retry)
-        left = [u for u in units if not {(u.row.key, *fit) for fit in u.fits} <= there]
+        stored = store.keys(failed=not retry)
+        left = [u for u in units if not {(u.row.key, *fit) for fit in u.fits} <= stored]
         self.units, self.others = deque(left), deque[Unit]()
         self.store, self.run, self.retry = store, run, retry
         self.outcome, self.advance = outcome, advance
-        self._found(sum(len(u.fits) for u in units) - sum(len(u.fits) for u in left))
+        self._skip(sum(len(u.fits) for u in units) - sum(len(u.fits) for u in left))
 
-    def _found(self, fits: int) -> None:
-        self.outcome.found += fits
+    def _skip(self, fits: int) -> None:
+        self.outcome.already_stored += fits
         self.advance(fits)
 
     def take(self) -> Unit | None:
         while self.units:
             unit = self.units.popleft()
-            found = self.store.claim(self.run, unit, self.retry)
-            if found == "busy":
+            claim = self.store.claim(self.run, unit, self.retry)
+            if claim == "busy":
                 self.others.append(unit)
                 continue
-            missing = 0 if isinstance(found, str) else len(found.fits)
-            self._found(len(unit.fits) - missing)
+            missing = 0 if isinstance(claim, str) else len(claim.fits)
+            self._skip(len(unit.fits) - missing)
             if missing:
                 return unit
         return None
 
     def waits(self) -> bool:
-        """Whether units of other runs are left, which are looked at again."""
+        """Whether units of other runs are left. They are then looked at again."""
         self.units, self.others = self.others, deque()
         return bool(self.units)
 
 
 @contextmanager
 def _heart(store: Store, run: int, engine: Engine) -> Iterator[None]:
-    """Signs of life while the run goes on."""
+    """Give signs of life while the run goes on."""
     stop = threading.Event()
 
     def beat() -> None:
         while not stop.wait(_BEAT):
-            with suppress(sqlite3.OperationalError):  # locked; the next one may get through
+            with suppress(sqlite3.OperationalError):  # locked; the next sign may get through
                 store.beat(run, engine.workers)  # nodes may have joined
 
     thread = threading.Thread(target=beat, daemon=True)
@@ -156,7 +196,7 @@ def _heart(store: Store, run: int, engine: Engine) -> Iterator[None]:
 
 @contextmanager
 def _logged(store: Path) -> Iterator[logging.Logger]:
-    """A log beside the store, one line a unit."""
+    """Yield a log beside the store, with one line per unit."""
     log = logging.Logger("pointforms.bench")
     handler = logging.FileHandler(log_path(store), encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
@@ -168,10 +208,11 @@ def _logged(store: Path) -> Iterator[logging.Logger]:
 
 
 def log_path(store: Path) -> Path:
+    """Return the path of the log that belongs to a store."""
     return store.with_name(store.name + ".log")
 
 
-def _tell(log: logging.Logger, unit: Unit, records: Sequence[Record]) -> None:
+def _log_unit(log: logging.Logger, unit: Unit, records: Sequence[Record]) -> None:
     row = unit.row
     what = f"{row.task} {row.model} {dict(row.options)}"
     fits = ", ".join(f"{fold}/{seed}" for fold, seed in unit.fits)
@@ -179,5 +220,34 @@ def _tell(log: logging.Logger, unit: Unit, records: Sequence[Record]) -> None:
     if first.error is not None:
         log.info("%s fold/seed %s: FAILED: %s", what, fits, first.error.strip().splitlines()[-1])
         return
-    found = ", ".join(f"{record.auroc:.3f}" for record in records)
-    log.info("%s fold/seed %s: AUROC %s, %.1f s each", what, fits, found, first.seconds)
+    scores = ", ".join(f"{record.auroc:.3f}" for record in records)
+    log.info("%s fold/seed %s: AUROC %s, %.1f s each", what, fits, scores, first.seconds)
+
+
+def run_manifest(
+    manifest: Manifest,
+    path: Path,
+    engine: Engine,
+    retry: bool = False,
+    advance: Callable[[int], None] | None = None,
+) -> tuple[Outcome, list[Record]]:
+    """Train the fits of a manifest that a store does not have, and return all of its records.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        What to train.
+    path : Path
+        The store, which is made if it does not exist.
+    engine : Engine
+        What trains: a :class:`LocalEngine` or a :class:`RayEngine`.
+    retry : bool, default False
+        Whether to train fits again that failed before.
+    advance : callable, optional
+        Called with the number of fits whenever some have become available.
+    """
+    with Store(path) as store:
+        outcome = run(manifest.units(), store, engine, manifest.title, retry, advance)
+        wanted = set(manifest.rows())
+        records = [record for record in store.records(predictions=False) if record.row in wanted]
+    return outcome, records

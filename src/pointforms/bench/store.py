@@ -1,7 +1,7 @@
-"""Fits in one SQLite file, which several runs may share and any of them may leave at any moment.
+"""Fits in one SQLite file, which several runs may share, and any run may stop at any moment.
 
-A run claims a unit before it trains it, and writes all its fits in one transaction, so a unit is
-there whole or not at all. Claims of a run that is no longer alive are free for others.
+A run claims a unit before it trains it, and writes all fits of the unit in one transaction, so
+that a unit is stored completely or not at all. Claims of a run that has died are free for others.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ CREATE TABLE fits (
     train_size INTEGER, test_size INTEGER, parameters INTEGER,
     seconds REAL, memory INTEGER, epochs INTEGER,
     clouds BLOB,         -- int32
-    probabilities BLOB,  -- float64, a row a cloud
+    probabilities BLOB,  -- float64, one row per cloud
     error TEXT,
     version TEXT NOT NULL,
-    run INTEGER,         -- NULL where it was imported
+    run INTEGER,         -- NULL for imported fits
     finished REAL NOT NULL,
     PRIMARY KEY (row, fold, seed)
 );
@@ -63,17 +63,37 @@ CREATE TABLE claims (
     PRIMARY KEY (row, fold, seed)
 );
 """
-# A run that gave no sign of life for so many seconds is dead; on its own machine it is dead as
+# A run without a sign of life for this number of seconds is dead; on its own machine it is dead as
 # soon as its process is.
 _DEAD = 120.0
-_PATIENCE = 60.0  # seconds to wait for others who write
+_PATIENCE = 60.0  # seconds to wait for other writers
 
 Key = tuple[str, int, int]  # row, fold, seed
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run of some engine on the store."""
+    """A run of an engine on a store.
+
+    Attributes
+    ----------
+    id : int
+    title : str
+    engine : str
+        Name of the engine.
+    workers : int
+        The largest number of workers it had.
+    host, pid : str, int
+        Where it ran.
+    machine : str
+        Processor, cores, system and version of Python.
+    version : str
+        Version of the package.
+    started, seen : float
+        Times of its start and of its last sign of life, in seconds since 1970.
+    ended : int
+        1 if it ended in an orderly way.
+    """
 
     id: int
     title: str
@@ -89,23 +109,36 @@ class Run:
 
     @property
     def wall(self) -> float:
-        """Seconds from its start to its last sign of life."""
+        """Seconds from the start to the last sign of life."""
         return self.seen - self.started
 
     @property
     def state(self) -> str:
+        """ "ended", "running" or "died"."""
         if self.ended:
             return "ended"
         return "running" if _alive(self.host, self.pid, self.seen) else "died"
 
 
 class Store:
-    """Fits on disk.
+    """A store of fits on disk.
 
     Parameters
     ----------
-    path : a SQLite file
-    create : whether to make it where there is none
+    path : path-like
+        A SQLite file.
+    create : bool, default True
+        Whether to make the file if it does not exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pointforms.bench import Record, Row
+    >>> folder = tempfile.mkdtemp()
+    >>> with Store(f"{folder}/results.db") as store:
+    ...     new = store.finish(None, [Record(Row("colocated", "mlp"), fold=0, seed=0, auroc=0.8)])
+    ...     [(record.row.model, record.auroc) for record in store.records()]
+    [('mlp', 0.8)]
     """
 
     def __init__(self, path: str | os.PathLike[str], create: bool = True) -> None:
@@ -124,26 +157,26 @@ class Store:
                 self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
             )
         except sqlite3.Error as error:
-            raise ValueError(f"{os.fspath(path)!r} cannot be a store: {error}") from None
+            raise ValueError(f"{os.fspath(path)!r} cannot be opened as a store: {error}") from None
         try:
             self._open(create)
         except sqlite3.DatabaseError as error:
             self._db.close()
-            raise ValueError(f"{os.fspath(path)!r} is no store: {error}") from None
+            raise ValueError(f"{os.fspath(path)!r} is not a store: {error}") from None
         except BaseException:
             self._db.close()
             raise
 
     def _open(self, create: bool) -> None:
-        # looked at before anything is written, in one snapshot: another run may be making it
+        # read in one snapshot before anything is written: another run may be making the file
         with self._transaction("DEFERRED"):
             empty = self._is_empty()
         if empty and not create:
-            raise ValueError(f"{os.fspath(self.path)!r} is no store: it is empty")
+            raise ValueError(f"{os.fspath(self.path)!r} is not a store: it is empty")
         self._db.execute("PRAGMA synchronous = NORMAL")
         if not empty:
-            return  # nothing is written where someone may only want to read
-        self._keep_a_wal()
+            return  # nothing is written: the caller may only want to read
+        self._use_wal()
         with self._transaction():
             if self._is_empty():
                 for statement in _TABLES.split(";\n"):
@@ -152,20 +185,20 @@ class Store:
                 self._db.execute(f"PRAGMA user_version = {_SCHEMA}")
 
     def _is_empty(self) -> bool:
-        """Whether there is nothing in the file yet; what is not ours is refused."""
+        """Whether the file is empty; raise an error if it is not a store."""
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        found = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
-        if version == 0 and not found:
+        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
+        if version == 0 and not tables:
             return True
-        if version != _SCHEMA or not {"runs", "fits", "claims"} <= found:
+        if version != _SCHEMA or not {"runs", "fits", "claims"} <= tables:
             raise ValueError(
                 f"{os.fspath(self.path)!r} is not a store of this version: its schema is "
                 f"{version}, expected {_SCHEMA}"
             )
         return False
 
-    def _keep_a_wal(self) -> None:
-        """Write-ahead logging. SQLite does not wait for others who turn it on too, so we do."""
+    def _use_wal(self) -> None:
+        """Turn on write-ahead logging. SQLite does not wait for others who do the same; we do."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -178,9 +211,9 @@ class Store:
 
     @contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """Everything inside happens, or nothing; no other run writes meanwhile.
+        """Do everything inside the block or nothing, while no other run writes.
 
-        A "DEFERRED" one is for reading: it sees one moment of the file.
+        A "DEFERRED" transaction is for reading: it sees one moment of the file.
         """
         with self._lock:
             self._db.execute(f"BEGIN {kind}")
@@ -197,6 +230,7 @@ class Store:
             return self._db.execute(statement, values).fetchall()
 
     def close(self) -> None:
+        """Close the file."""
         with self._lock:
             self._db.close()
 
@@ -209,7 +243,7 @@ class Store:
     # --- runs -------------------------------------------------------------------------------
 
     def begin(self, title: str, engine: str, workers: int) -> int:
-        """Register a run and give its number."""
+        """Register a run and return its number."""
         now = time.time()
         with self._transaction():
             cursor = self._db.execute(
@@ -221,7 +255,7 @@ class Store:
         return cursor.lastrowid
 
     def beat(self, run: int, workers: int | None = None) -> None:
-        """A sign of life; perhaps with another number of workers, if more came."""
+        """Record a sign of life of a run, and its number of workers if that has grown."""
         with self._transaction():
             self._db.execute("UPDATE runs SET seen = ? WHERE id = ?", (time.time(), run))
             if workers is not None:
@@ -230,12 +264,13 @@ class Store:
                 )
 
     def end(self, run: int) -> None:
-        """The run stops; what it had claimed and not finished is free."""
+        """Record the end of a run; units that it had claimed and not finished become free."""
         with self._transaction():
             self._db.execute("DELETE FROM claims WHERE run = ?", (run,))
             self._db.execute("UPDATE runs SET seen = ?, ended = 1 WHERE id = ?", (time.time(), run))
 
     def runs(self) -> list[Run]:
+        """Return the runs, in the order in which they started."""
         names = [one.name for one in fields(Run)]
         rows = self._query(f"SELECT {', '.join(names)} FROM runs ORDER BY id")
         return [Run(*row) for row in rows]
@@ -245,9 +280,21 @@ class Store:
     def claim(
         self, run: int, unit: Unit, retry: bool = False
     ) -> Unit | Literal["finished", "busy"]:
-        """Take what is missing of a unit, or say that it is finished or another's.
+        """Claim the missing fits of a unit for a run.
 
-        With `retry`, fits that failed in another run count as missing.
+        Parameters
+        ----------
+        run : int
+            The number of the run.
+        unit : Unit
+            What the run wants to train.
+        retry : bool, default False
+            Whether fits that failed in another run count as missing.
+
+        Returns
+        -------
+        Unit or {"finished", "busy"}
+            The missing fits; "finished" if there are none, "busy" if another run has claimed some.
         """
         key = unit.row.key
         with self._transaction():
@@ -280,10 +327,21 @@ class Store:
                 self._db.execute("DELETE FROM claims WHERE run = ?", (run,))
 
     def finish(self, run: int | None, records: Iterable[Record]) -> int:
-        """Write the fits of a unit at once and give up the claims on them.
+        """Store the fits of a unit in one transaction, and release the claims on them.
 
-        A finished fit that is there already stays; a failed one is replaced. Gives the number of
-        fits that are new.
+        A finished fit that is already stored stays; a failed one is replaced.
+
+        Parameters
+        ----------
+        run : int or None
+            The number of the run; None for imported fits.
+        records : iterable of Record
+            The fits.
+
+        Returns
+        -------
+        int
+            Number of fits that are new.
         """
         names = (*(one.name for one in fields(Record)), "task", "model", "run", "finished")
         marks = ", ".join("?" * len(names))
@@ -307,35 +365,49 @@ class Store:
                 )
         return written
 
-    # --- what is known ----------------------------------------------------------------------
+    # --- queries ----------------------------------------------------------------------------
 
     def keys(self, failed: bool = True) -> frozenset[Key]:
-        """Fits that are there; without the failed ones, if so asked."""
+        """Return the fits in the store as (row.key, fold, seed).
+
+        Parameters
+        ----------
+        failed : bool, default True
+            Whether to include fits that failed.
+        """
         statement = "SELECT row, fold, seed FROM fits"
         return frozenset(self._query(statement + ("" if failed else " WHERE error IS NULL")))  # type: ignore[arg-type]
 
     def claimed(self) -> int:
-        """Fits that live runs are working on."""
+        """Return the number of fits that live runs are working on."""
         with self._transaction():
             self._forget_the_dead()
         return int(self._query("SELECT count(*) FROM claims")[0][0])
 
     def records(self, predictions: bool = True, task: str | None = None) -> list[Record]:
-        """Fits, by row, fold and seed; predictions may be left on disk."""
+        """Return the fits, ordered by row, fold and seed.
+
+        Parameters
+        ----------
+        predictions : bool, default True
+            Whether to read the predictions of every fit too.
+        task : str, optional
+            Return only the fits of this task.
+        """
         names = [one.name for one in fields(Record)]
         wanted = [
             name if predictions or name not in ("clouds", "probabilities") else f"NULL AS {name}"
             for name in names
         ]
         where, values = ("", ()) if task is None else (" WHERE task = ?", (task,))
-        found = self._query(
+        contents = self._query(
             f"SELECT {', '.join(wanted)} FROM fits{where} ORDER BY row, fold, seed", values
         )
         rows: dict[str, Row] = {}
-        return [_record(dict(zip(names, row, strict=True)), rows) for row in found]
+        return [_record(dict(zip(names, content, strict=True)), rows) for content in contents]
 
     def seconds(self) -> dict[tuple[str, str], float]:
-        """Mean seconds of a fit by task and model."""
+        """Return the mean seconds per fit, by task and model."""
         rows = self._query(
             "SELECT task, model, avg(seconds) FROM fits WHERE error IS NULL "
             "AND seconds IS NOT NULL GROUP BY task, model"
@@ -344,7 +416,7 @@ class Store:
 
 
 def machine() -> str:
-    """The machine, for accounts of cost."""
+    """Describe this machine, for reports of cost."""
     python = f"Python {platform.python_version()}"
     return f"{_processor()}, {os.cpu_count()} cores, {platform.system()}, {python}"
 

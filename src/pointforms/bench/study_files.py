@@ -1,52 +1,82 @@
-"""Results of a comparison as files: a page of tables with an account of the run, and the fits."""
+"""Results of a study as files: its tables in Markdown with an account of the run, and its fits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from pointforms.bench import tables
+from pointforms.bench.comparison import Reference
+from pointforms.bench.costs import costs_table
 from pointforms.bench.fits_csv import write_csv
-from pointforms.bench.lines import is_simulated
 from pointforms.bench.manifest import Manifest
-from pointforms.bench.plan import span
 from pointforms.bench.records import Record, Row
+from pointforms.bench.results_table import every_row, results_tables
 from pointforms.bench.store import Store
+from pointforms.support.files import write_text
+from pointforms.support.formatting import duration
 
-_QUICK = "\nA look at every model in minutes: small tasks, few epochs, two folds. It ranks nothing."
+_QUICK = (
+    "\nA quick look at every model: small tasks, few epochs, two folds. It does not rank models."
+)
 
 
-def write_results(
-    records: Sequence[Record], manifest: Manifest, store: Path, folder: Path, name: str
+def write_study(
+    records: Sequence[Record],
+    manifest: Manifest,
+    store: Path,
+    folder: Path,
+    name: str,
+    reference: Reference | None = None,
 ) -> list[Path]:
-    """Tables as Markdown with an account of the run, and the fits as CSV."""
+    """Write the tables of a study as Markdown, and its fits as CSV.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        The fits of the study.
+    manifest : Manifest
+        What was run.
+    store : Path
+        Where the runs are recorded.
+    folder : Path
+        Where to write.
+    name : str
+        The name of the study, and of its files.
+    reference : callable, optional
+        Published values to show beside ours: (task, title of a model) -> Estimate or None.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
     rows = manifest.rows()
-    with Store(store, create=False) as there:
-        runs = there.runs()
-    costs = tables.costs(records, [(one.wall, one.workers) for one in runs])
+    with Store(store, create=False) as opened:
+        runs = opened.runs()
     failed = sum(record.error is not None for record in records)
-    machines = sorted({one.machine for one in runs})
+    machines = "; ".join(sorted({run.machine for run in runs}))
+    tables = results_tables(records, rows, reference=reference)
+    by_row = every_row(records, rows)
+    tables += [] if by_row is None else [by_row]
+    tables.append(costs_table(records, [(run.wall, run.workers) for run in runs]))
     lines = [
         f"# {name}",
         "",
         f"{len(records)} of {manifest.fits} fits, {failed} of them failed. {_origin(rows)} "
-        f"Written by `npf reproduce`; {'; '.join(machines)}; wall time "
-        f"{span(sum(one.wall for one in runs))} in {len(runs)} run{'s' * (len(runs) > 1)}.",
+        f"Written by `npf reproduce`; {machines}; wall time "
+        f"{duration(sum(run.wall for run in runs))} in {len(runs)} run{'s' * (len(runs) != 1)}.",
         *([_QUICK] if name.endswith("-quick") else []),
         "",
-        *(tables.markdown(one) for one in tables.tables(records, rows)),
-        *([tables.markdown(each)] if (each := tables.every_row(records, rows)) else []),
-        tables.markdown(costs),
+        *(table.markdown() for table in tables),
     ]
-    page = folder / f"{name}.md"
-    page.write_text("\n".join(lines), "utf-8")
-    fits = folder / f"{name}-fits.csv"
+    page, fits = folder / f"{name}.md", folder / f"{name}-fits.csv"
+    write_text(page, "\n".join(lines))
     write_csv(records, fits)
     return [page, fits]
 
 
 def _origin(rows: Sequence[Row]) -> str:
-    """Where the clouds are from, in a sentence."""
-    if all(row.content is None or is_simulated(row.size) for row in rows):
+    """Where the clouds come from, in a sentence."""
+    if all(row.content is None or row.size.is_simulated for row in rows):
         return "Everything here is simulated."
-    return "Clouds are from the table that was given."
+    return "Clouds come from the table that was given."

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from pointforms.bench.records import Row
-from pointforms.bench.toml_lines import Fault
-from pointforms.bench.toml_lines import Path as Where
+from pointforms.bench.validation import NestedError, first_error
 from pointforms.models import names
 from pointforms.models.options import (
     NOT_OPTIONS,
@@ -26,214 +36,230 @@ from pointforms.tasks.catalogue import check_size, content_digest, resolve
 from pointforms.tasks.task import FOLDS
 
 
-@dataclass(frozen=True)
-class Sweep:
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _without_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _resolve_task(name: str, info: ValidationInfo) -> str:
+    return resolve(name, (info.context or {}).get("folder", Path()))
+
+
+def _check_model(name: str) -> str:
+    if name not in names():
+        raise ValueError(f"no model {name!r}: {suggest(name, names())}")
+    return name
+
+
+def _first_numbers(most: int | None) -> BeforeValidator:
+    """A validator by which a count stands for the numbers 0, 1, … below it."""
+
+    def expand(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return tuple(value)
+        if type(value) is not int or value < 1 or (most is not None and value > most):
+            limits = "of at least 1" if most is None else f"from 1 to {most}"
+            raise ValueError(
+                f"expected a whole number {limits}, or a list of numbers, got {shown(value)}"
+            )
+        return tuple(range(value))
+
+    return BeforeValidator(expand)
+
+
+def _check_repeats(values: tuple[int, ...]) -> tuple[int, ...]:
+    for i, value in enumerate(values):
+        if value in values[:i]:
+            raise NestedError((i,), f"{value} occurs twice")
+    return values
+
+
+_Tasks = Annotated[
+    tuple[Annotated[str, AfterValidator(_resolve_task)], ...],
+    Field(min_length=1),
+    BeforeValidator(_as_tuple),
+    AfterValidator(_without_repeats),
+]
+_Models = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_model)], ...],
+    Field(min_length=1),
+    BeforeValidator(_as_tuple),
+    AfterValidator(_without_repeats),
+]
+_Values = Annotated[tuple[Any, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
+_Count = Annotated[int, Field(ge=1)]
+Folds = Annotated[
+    tuple[Annotated[int, Field(ge=0, le=FOLDS - 1)], ...],
+    Field(min_length=1),
+    _first_numbers(FOLDS),
+    AfterValidator(_check_repeats),
+]
+Seeds = Annotated[
+    tuple[Annotated[int, Field(ge=0, le=2**31 - 1)], ...],
+    Field(min_length=1),
+    _first_numbers(None),
+    AfterValidator(_check_repeats),
+]
+
+
+class Sweep(BaseModel):
     """Every model with every combination of the grid, on every task.
-
-    Attributes
-    ----------
-    tasks, models : names, or files for tasks
-    folds, seeds : every row is fitted on every pair of them
-    options : of every model
-    grid : option -> its values, of which every combination is a row
-    clouds, points, task_seed : of the tasks
-    together : at most so many fits are trained together; None is the seeds of one fold
-    """
-
-    tasks: tuple[str, ...]
-    models: tuple[str, ...]
-    folds: tuple[int, ...] = tuple(range(FOLDS))
-    seeds: tuple[int, ...] = (0,)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    grid: Mapping[str, list[Any]] = field(default_factory=dict)
-    clouds: int | None = None
-    points: int | None = None
-    task_seed: int = 0
-    together: int | None = None
-
-    def rows(self) -> Iterator[Row]:
-        """Rows, by task, then by model. An option that is given its default is not in them."""
-        contents = {task: content_digest(task) for task in self.tasks}
-        for task, model in product(self.tasks, self.models):
-            for options in self.combinations():
-                differing = {k: v for k, v in options.items() if v != default(model, k)}
-                yield Row(
-                    task,
-                    model,
-                    differing,
-                    self.clouds,
-                    self.points,
-                    self.task_seed,
-                    contents[task],
-                )
-
-    def combinations(self) -> Iterator[dict[str, Any]]:
-        """The options of a model: one dictionary a combination."""
-        for values in product(*self.grid.values()):
-            yield dict(self.options) | dict(zip(self.grid, values, strict=True))
-
-
-def read_sweep(content: Any, where: Where, folder: Path, usual: Mapping[str, Any]) -> Sweep:
-    """A sweep from a table of a manifest.
 
     Parameters
     ----------
-    content : the table, as tomllib reads it
-    where : its path in the file; a `Fault` says what is wrong where
-    folder : where paths of files start
-    usual : `folds` and `seeds` of the manifest
+    tasks : tuple of str
+        Names of tasks, or files.
+    models : tuple of str
+        Names in the registry of models.
+    folds : int or sequence of int, default (0, 1, 2, 3, 4)
+        The folds on which every row is fitted: how many, or which.
+    seeds : int or sequence of int, default (0,)
+        The seeds with which every row is fitted on every fold: how many, or which.
+    options : dict, default {}
+        Options of every model.
+    grid : dict, default {}
+        Lists of values by option. Every combination of them is a row.
+    clouds : int, optional
+        Number of clouds; by default that of the tasks.
+    points : int, optional
+        Number of points per cloud; by default that of the tasks.
+    task_seed : int, default 0
+        The seed of the clouds and folds of the tasks.
+    together : int, optional
+        Number of fits that are trained together at most; by default the seeds of one fold.
+
+    Examples
+    --------
+    >>> sweep = Sweep(tasks=["colocated"], models=["mlp"], grid={"epochs": [10, 20]})
+    >>> [dict(row.options) for row in sweep.rows()]
+    [{'epochs': 10}, {'epochs': 20}]
     """
-    if not isinstance(content, dict):
-        raise Fault(where, f"sweep = {shown(content)}: expected a table, [[sweep]]")
-    reader = _Reader(content, where)
-    reader.check_keys()
-    tasks = reader.each("tasks", resolve, folder)
-    models = reader.each("models", _find_model)
-    sizes = {name: reader.count(name) for name in ("clouds", "points")}
-    for name, size in sizes.items():
-        for task in tasks if size is not None else ():
-            reader.attempt((name,), check_size, task, name, size)
-    task_seed = reader.count("task_seed", at_least=0)
-    options, grid = reader.settings(models)
-    sweep = Sweep(
-        tuple(tasks),
-        tuple(models),
-        read_folds(content["folds"], (*where, "folds")) if "folds" in content else usual["folds"],
-        read_seeds(content["seeds"], (*where, "seeds")) if "seeds" in content else usual["seeds"],
-        options,
-        grid,
-        **sizes,
-        task_seed=task_seed or 0,
-        together=reader.count("together"),
-    )
-    for model, combination in product(models, sweep.combinations()):
-        if len(combination) > 1:  # single options have been looked at
-            reader.attempt((), check_options, model, combination)
-    return sweep
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    tasks: _Tasks
+    models: _Models
+    folds: Folds = tuple(range(FOLDS))
+    seeds: Seeds = (0,)
+    options: dict[str, Any] = Field(default_factory=dict)
+    grid: dict[str, _Values] = Field(default_factory=dict)
+    clouds: _Count | None = None
+    points: _Count | None = None
+    task_seed: Annotated[int, Field(ge=0)] = 0
+    together: _Count | None = None
+
+    @field_validator("clouds", "points")
+    @classmethod
+    def _check_sizes(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is not None:
+            for task in info.data.get("tasks", ()):
+                check_size(task, str(info.field_name), value)
+        return value
+
+    @field_validator("options")
+    @classmethod
+    def _check_fixed_options(cls, options: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        models = info.data.get("models", ())
+        _check_names(models, options)
+        return {k: _canonical(models, k, value, (k,)) for k, value in options.items()}
+
+    @field_validator("grid")
+    @classmethod
+    def _check_grid(
+        cls, grid: dict[str, tuple[Any, ...]], info: ValidationInfo
+    ) -> dict[str, tuple[Any, ...]]:
+        models = info.data.get("models", ())
+        _check_names(models, grid)
+        for name in grid:
+            if name in info.data.get("options", ()):
+                raise NestedError((name,), "already set in the options of this sweep")
+        return {
+            name: tuple(_canonical(models, name, v, (name, i)) for i, v in enumerate(values))
+            for name, values in grid.items()
+        }
+
+    @model_validator(mode="after")
+    def _check_combinations(self) -> Self:
+        for model, combination in product(self.models, self.combinations()):
+            if len(combination) > 1:  # single options have been checked
+                check_options(model, combination)
+        return self
+
+    def rows(self, contents: Mapping[str, str | None] | None = None) -> Iterator[Row]:
+        """Yield the rows, by task and then by model.
+
+        Parameters
+        ----------
+        contents : mapping, optional
+            Digests of the content of tasks, where they are known already.
+        """
+        if contents is None:
+            contents = {task: content_digest(task) for task in self.tasks}
+        sizes = (self.clouds, self.points, self.task_seed)
+        for task, model in product(self.tasks, self.models):
+            for options in self.combinations():
+                # a row does not repeat defaults: it is the same however it was written
+                differing = {k: v for k, v in options.items() if v != default(model, k)}
+                yield Row(task, model, differing, *sizes, contents[task])
+
+    def combinations(self) -> Iterator[dict[str, Any]]:
+        """Yield the options of a model, one dictionary per combination of the grid."""
+        for values in product(*self.grid.values()):
+            yield self.options | dict(zip(self.grid, values, strict=True))
 
 
-def read_folds(written: Any, where: Where) -> tuple[int, ...]:
-    """The first so many folds, or those of a list."""
-    if isinstance(written, list):
-        return _numbers("folds", written, where, FOLDS - 1)
-    check_count("folds", written, where, most=FOLDS)
-    return tuple(range(written))
+def read_sweep(content: Mapping[str, Any], folder: Path = Path()) -> Sweep:
+    """Return the sweep that a mapping describes, as a table of a manifest does.
+
+    Parameters
+    ----------
+    content : mapping
+        The parameters of :class:`Sweep`.
+    folder : Path, default the current folder
+        Where the paths of files start.
+
+    Raises
+    ------
+    ValueError
+        If anything is wrong; the message starts with the path of the key.
+    """
+    try:
+        return Sweep.model_validate(dict(content), context={"folder": folder})
+    except ValidationError as error:
+        raise ValueError(first_error(error, lambda key, top: unknown_key(key))) from None
 
 
-def read_seeds(written: Any, where: Where) -> tuple[int, ...]:
-    """0, 1, ..., so many of them, or those of a list."""
-    if isinstance(written, list):
-        return _numbers("seeds", written, where, 2**31 - 1)
-    check_count("seeds", written, where)
-    return tuple(range(written))
+def unknown_key(key: str) -> str:
+    """Return what to do about a key that a sweep does not have."""
+    if key in NOT_OPTIONS or any(key in option_names(model) for model in names()):
+        return "options of models belong under [sweep.options] or [sweep.grid]"
+    return suggest(key, Sweep.model_fields)
 
 
-def check_count(
-    name: str, written: Any, where: Where, at_least: int = 1, most: int | None = None
-) -> None:
-    """Refuse what is not a whole number in a range."""
-    whole = isinstance(written, int) and not isinstance(written, bool)
-    if not whole or written < at_least or (most is not None and written > most):
-        range_ = f"of at least {at_least}" if most is None else f"from {at_least} to {most}"
-        raise Fault(where, f"{name} = {shown(written)}: expected a whole number {range_}")
+def _check_names(models: tuple[str, ...], options: Mapping[str, Any]) -> None:
+    """Raise an error unless every model has every option."""
+    for name in options:
+        having = [model for model in models if name in option_names(model)]
+        lacking = [model for model in models if model not in having]
+        if having and lacking:
+            message = f"{lacking[0]} has no option {name!r}, {having[0]} has it"
+            raise NestedError((name,), f"{message}: write one sweep for each")
+        for model in lacking:
+            _nested((name,), check_name, model, name)
 
 
-def _numbers(name: str, written: list[Any], where: Where, most: int) -> tuple[int, ...]:
-    if not written:
-        raise Fault(where, f"{name} = []: expected at least one")
-    for i, number in enumerate(written):
-        check_count(f"an entry of {name}", number, (*where, i), at_least=0, most=most)
-        if number in written[:i]:
-            raise Fault((*where, i), f"{name} has {number} twice")
-    return tuple(written)
+def _canonical(models: tuple[str, ...], name: str, value: Any, path: tuple[str | int, ...]) -> Any:
+    """The value of an option in the form in which equal values are equal text."""
+    for model in models:
+        canonical = _nested(path, option_value, model, name, value)
+    return canonical if models else value
 
 
-def _find_model(written: str) -> str:
-    if written not in names():
-        raise ValueError(f"no model {written!r}: {suggest(written, names())}")
-    return written
-
-
-class _Reader:
-    """A sweep's table; what is wrong in it becomes a fault at its place."""
-
-    def __init__(self, content: dict[str, Any], where: Where) -> None:
-        self.content, self.where = content, where
-
-    def fault(self, path: Where, message: str) -> Fault:
-        return Fault((*self.where, *path), message)
-
-    def attempt(self, path: Where, function: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return function(*args)
-        except ValueError as error:
-            raise self.fault(path, str(error)) from None
-
-    def check_keys(self) -> None:
-        known = list(Sweep.__dataclass_fields__)
-        for key in self.content:
-            if key in known:
-                continue
-            hint = suggest(key, known)
-            if key in NOT_OPTIONS or any(key in option_names(model) for model in names()):
-                hint = "options of models stand under [sweep.options] or [sweep.grid]"
-            raise self.fault((key,), f"a sweep has no {key!r}: {hint}")
-
-    def each(self, key: str, find: Callable[..., str], *args: Any) -> list[str]:
-        """What was found for every text of a list, once each."""
-        written = self.content.get(key, [])
-        if key not in self.content:
-            raise self.fault((), f"a sweep needs {key}")
-        if not isinstance(written, list):
-            raise self.fault((key,), f"{key} = {shown(written)}: expected a list")
-        if not written:
-            raise self.fault((key,), f"{key} = []: expected at least one")
-        found = []
-        for i, text in enumerate(written):
-            if not isinstance(text, str):
-                raise self.fault((key, i), f"{shown(text)} in {key}: expected text")
-            found.append(self.attempt((key, i), find, text, *args))
-        return list(dict.fromkeys(found))
-
-    def count(self, key: str, at_least: int = 1) -> int | None:
-        if key not in self.content:
-            return None
-        check_count(key, self.content[key], (*self.where, key), at_least)
-        return int(self.content[key])
-
-    def settings(self, models: list[str]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-        """Fixed options, and lists of them, that all models have."""
-        options, grid = self.table("options", models), self.table("grid", models)
-        for name, value in options.items():
-            options[name] = self.value(("options", name), models, name, value)
-        for name, values in grid.items():
-            path = ("grid", name)
-            if name in options:
-                raise self.fault(path, f"{name} is in the sweep's options already")
-            if not isinstance(values, list):
-                raise self.fault(path, f"{name} = {shown(values)}: expected a list of values")
-            if not values:
-                raise self.fault(path, f"{name} = []: expected at least one value")
-            found = enumerate(values)
-            grid[name] = [self.value((*path, i), models, name, value) for i, value in found]
-        return options, grid
-
-    def table(self, key: str, models: list[str]) -> dict[str, Any]:
-        """A table of options, of which every model has every one."""
-        written = self.content.get(key, {})
-        if not isinstance(written, dict):
-            message = f"{key} = {shown(written)}: expected a table, [sweep.{key}]"
-            raise self.fault((key,), message)
-        for name in written:
-            having = [model for model in models if name in option_names(model)]
-            lacking = [model for model in models if model not in having]
-            if having and lacking:
-                message = f"{lacking[0]} has no option {name!r}, {having[0]} has"
-                raise self.fault((key, name), f"{message}: write a sweep for each")
-            for model in lacking:
-                self.attempt((key, name), check_name, model, name)
-        return dict(written)
-
-    def value(self, path: Where, models: list[str], name: str, value: Any) -> Any:
-        found = [self.attempt(path, option_value, model, name, value) for model in models]
-        return found[0]
+def _nested(path: tuple[str | int, ...], function: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return function(*args)
+    except ValueError as error:
+        raise NestedError(path, str(error)) from None

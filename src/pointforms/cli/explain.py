@@ -1,64 +1,75 @@
-"""`npf explain`: what a saved model rests on."""
+"""`npf explain`: what a saved model uses."""
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from pointforms.cli.console import console, explained
-from pointforms.cli.tasks import CLOUD, CLOUDS, FEATURES, GROUP, LABEL, POINTS, SEED
-from pointforms.explain.salience import Salience
-from pointforms.support.files import check_output, write_text
-from pointforms.tasks import find
-from pointforms.tasks.task import Task
+from pointforms.cli import options
+from pointforms.cli.console import computing, print_table
+from pointforms.support.formatting import signed
+from pointforms.support.statistics import is_significant
+from pointforms.support.table import Column, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pointforms.estimators import PointFormClassifier
+    from pointforms.explain.salience import Salience
+    from pointforms.tasks import Task
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `save` wrote.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A task's name, or a file of yours.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Folder that a classifier's `save` has written.")
+    ],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Name of a task, or a file.")],
     refits: Annotated[
-        int, typer.Option(min=0, help="Clones that are read on unseen clouds; 0 is none, no p.")
+        int,
+        typer.Option(
+            min=0,
+            help="Number of refits evaluated on held-out clouds; 0 skips refitting and p-values.",
+        ),
     ] = 4,
-    permutations: Annotated[int, typer.Option(min=1, help="Of the labels.")] = 500,
-    most: Annotated[int, typer.Option(min=1, help="Show at most so many basis forms.")] = 20,
-    out: Annotated[Path | None, typer.Option(help="A picture: .png, .svg or .pdf.")] = None,
-    table: Annotated[Path | None, typer.Option("--csv", help="All rows, as CSV.")] = None,
-    seed: SEED = 0,
-    clouds: CLOUDS = None,
-    points: POINTS = None,
-    cloud: CLOUD = "cloud",
-    label: LABEL = "label",
-    group: GROUP = None,
-    features: FEATURES = None,
+    permutations: Annotated[
+        int, typer.Option(min=1, help="Number of permutations of the labels, for p-values.")
+    ] = 500,
+    most: Annotated[int, typer.Option(min=1, help="Largest number of basis forms to print.")] = 20,
+    out: Annotated[
+        Path | None, typer.Option(help="Picture to write: .png, .svg or .pdf (default: none).")
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--csv", help="CSV file for all basis forms (default: none).")
+    ] = None,
+    seed: options.SEED = 0,
+    clouds: options.CLOUDS = None,
+    points: options.POINTS = None,
+    cloud: options.CLOUD = "cloud",
+    label: options.LABEL = "label",
+    group: options.GROUP = None,
+    features: options.FEATURES = None,
 ) -> None:
-    """Print which features, or pairs of features, a classifier's forms rest on.
+    """Print which features, or pairs of features, a classifier's forms use.
 
-    share: part of the forms' energy; difference: part of the variation between clouds that lies
-    between the classes, in refits of the model on clouds they have not seen; p: how often chance
-    makes any difference as large; decision: part of the logit that goes through it; agreement:
-    part of the refits that have it among their first tenth.
+    share: part of the energy of the forms. difference: part of the variation between clouds that
+    lies between the classes, in refits of the model, on clouds they have not seen. p: how often
+    chance makes any difference as large. decision: part of the logit that passes through it.
+    agreement: share of the refits that rank it in their first tenth.
     """
-    from pointforms.estimators import PointFormClassifier, load
+    with computing("explain"):
+        from pointforms.plot.salience import draw_salience
+        from pointforms.plot.style import picture_path
+        from pointforms.support.files import check_output, write_text
+        from pointforms.tasks import find
 
-    with explained("explain"):
         if table is not None:
             check_output(table, Path(data))
         if out is not None:
-            from pointforms.plot.style import picture_path
-
             picture_path(out)
-        classifier = load(model)
-        if not isinstance(classifier, PointFormClassifier):
-            raise TypeError(f"{str(model)!r} holds a {type(classifier).__name__}, no classifier")
-        classifier.set_params(progress=True)
+        classifier = _load_classifier(model)
         task = find(
             data,
             seed,
@@ -67,72 +78,73 @@ def explain(
             cloud=cloud,
             label=label,
             group=group,
-            features=None if features is None else [name.strip() for name in features.split(",")],
+            features=options.column_names(features),
         )
-        if task.by_fold:
-            raise ValueError(
-                f"the coordinates of {task.name} are fitted in every fold, so no one model is for "
-                "all clouds: explain in Python, with task.in_fold(0)"
-            )
-        if len(task.feature_names) != classifier.n_features_in_:
-            raise ValueError(
-                f"{task.name} has {len(task.feature_names)} features, the model was fitted with "
-                f"{classifier.n_features_in_}; --features chooses columns of a file, in the order "
-                "in which the model was given them"
-            )
-        console.print(f"features: {', '.join(task.feature_names)}", markup=False, highlight=False)
-        labels = _labels(classifier, task)
-        found = classifier.explain(
-            task.clouds,
-            labels,
-            task.groups,
-            task.feature_names,
-            refits,
-            permutations,
-            seed,
+        _check_match(classifier, task)
+        typer.echo(f"features: {', '.join(task.feature_names)}")
+        y = _labels(classifier, task)
+        salience = classifier.explain(
+            task.clouds, y, task.groups, task.feature_names, refits, permutations, seed
         )
-        if found.columns and labels is task.labels:  # numbers, which index the names
-            found = replace(found, columns=tuple(task.class_names))
-        console.print(_view(found, most))
-        if len(found) > most:
-            console.print(f"… and {len(found) - most} more (--most)")
-        console.print(found.summary(), highlight=False, markup=False)
+        if salience.columns and y is task.labels:  # numbers, which index the names
+            salience = replace(salience, columns=tuple(task.class_names))
+        print_table(_table(salience, most))
+        if len(salience) > most:
+            typer.echo(f"… and {len(salience) - most} more (--most)")
+        typer.echo(salience.summary())
         if table is not None:
-            _write(found, table)
+            write_text(table, _table(salience).csv())
             typer.echo(f"Table: {table.resolve()}")
         if out is not None:
-            from pointforms.plot.salience import draw_salience
-
-            typer.echo(f"Picture: {draw_salience(found, out, most).resolve()}")
+            typer.echo(f"Picture: {draw_salience(salience, out, most).resolve()}")
 
 
-def _labels(classifier: Any, task: Task) -> np.ndarray:
-    """The task's labels as the classifier knows them: numbers, or names of classes."""
+def _load_classifier(folder: Path) -> PointFormClassifier:
+    from pointforms.estimators import PointFormClassifier, load
+
+    classifier = load(folder)
+    if not isinstance(classifier, PointFormClassifier):
+        raise TypeError(f"{str(folder)!r} holds a {type(classifier).__name__}, not a classifier")
+    classifier.set_params(progress=True)
+    return classifier
+
+
+def _check_match(classifier: PointFormClassifier, task: Task) -> None:
+    """Raise an error if the classifier cannot have been fitted on clouds like the task's."""
+    if task.by_fold:
+        raise ValueError(
+            f"the coordinates of {task.name} are fitted in every fold, so that no single model "
+            "fits all clouds: explain in Python, with task.in_fold(0)"
+        )
+    if len(task.feature_names) != classifier.n_features_in_:
+        raise ValueError(
+            f"{task.name} has {len(task.feature_names)} features, the model was fitted with "
+            f"{classifier.n_features_in_}; --features chooses columns of a file, in the order "
+            "in which the model was given them"
+        )
+
+
+def _labels(classifier: PointFormClassifier, task: Task) -> np.ndarray:
+    """Return the task's labels as the classifier knows them: numbers, or names of classes."""
+    import numpy as np
+
     known = {str(value): value for value in classifier.classes_.tolist()}
     if set(known) == set(task.class_names):
         return np.array([known[task.class_names[label]] for label in task.labels])
     return task.labels
 
 
-def _view(found: Salience, most: int) -> Table:
-    view = Table(title="Salience of basis forms", title_justify="left")
-    view.add_column("form")
-    headings = ["degree", "share", "difference", "p", "decision", "rank", "agreement"]
-    for heading in [*headings, *(f"difference: {column}" for column in found.columns)]:
-        view.add_column(escape(heading), justify="right")
-    for row in found.rows()[:most]:
-        cells = [str(row["degree"]), f"{row['share']:.3f}", f"{row['difference']:.3f}"]
-        cells += [f"{row['p']:.3f}" + (" *" if row["p"] <= 0.05 else "  ")]
-        cells += [f"{row['decision']:+.3f}", f"{row['rank']:.1f}", f"{row['agreement']:.2f}"]
-        cells += [f"{row[f'difference: {column}']:.3f}" for column in found.columns]
-        view.add_row(escape(row["form"]), *cells)
-    return view
-
-
-def _write(found: Salience, path: Path) -> None:
-    rows = found.rows()
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, text.getvalue())
+def _table(salience: Salience, most: int | None = None) -> Table:
+    columns = [Column("form", "form", left=True), Column("degree", "degree")]
+    columns += [Column(key, key, "{:.3f}".format) for key in ("share", "difference")]
+    columns += [
+        Column("p", "p", lambda p: f"{p:.3f}" + (" *" if is_significant(p) else "  ")),
+        Column("decision", "decision", signed),
+        Column("rank", "rank", "{:.1f}".format),
+        Column("agreement", "agreement", "{:.2f}".format),
+    ]
+    columns += [
+        Column(f"difference: {name}", f"difference: {name}", "{:.3f}".format)
+        for name in salience.columns
+    ]
+    return Table("Salience of basis forms", columns, salience.rows()[:most])

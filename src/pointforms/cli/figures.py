@@ -1,4 +1,4 @@
-"""The `npf figures` command."""
+"""`npf figures`: the figures of the paper."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from pointforms.cli.console import console, explained
-from pointforms.support.progress import track
+from pointforms.cli.console import computing, print_table
+from pointforms.support.table import Column, Table
 
 
 def figures(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="All, if none is given.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Names of figures (default: all)."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("figures"),
-    format: Annotated[str, typer.Option(help="svg, pdf or png.")] = "svg",
-    quick: Annotated[bool, typer.Option("--quick", help="Less training, fewer seeds.")] = False,
-    listed: Annotated[bool, typer.Option("--list", help="Only say which there are.")] = False,
+    format: Annotated[str, typer.Option(help="File format: svg, pdf or png.")] = "svg",
+    quick: Annotated[bool, typer.Option("--quick", help="Train less and use fewer seeds.")] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the figures without drawing them.")
+    ] = False,
 ) -> None:
-    """Draw the figures of the paper, each from what is computed for it here and now."""
-    from pointforms.paper.figures.catalogue import FIGURES, paper_figure
-    from pointforms.plot.style import picture_path, save
-    from pointforms.support.extras import need
+    """Draw the figures of the paper, each from values that are computed for it."""
+    with computing("figures"):
+        from pointforms.paper.figures.catalogue import FIGURES, paper_figure
+        from pointforms.plot.style import picture_path, save
+        from pointforms.support.extras import need
+        from pointforms.support.progress import track
 
-    if listed:
-        view = Table(title="Figures", title_justify="left")
-        view.add_column("figure", no_wrap=True)
-        view.add_column("shows")
-        for name, figure in FIGURES.items():
-            view.add_row(name, figure.shows)
-        console.print(view)
-        return
-    with explained("figures"):
+        if listed:
+            columns = [Column("figure", "figure", left=True), Column("shows", "shows", left=True)]
+            rows = [{"figure": name, "shows": one.shows} for name, one in FIGURES.items()]
+            print_table(Table("Figures", columns, rows))
+            return
         need("matplotlib", "plot")
-        # all names and the format, before any work
+        # check all names and the format before any work
         chosen = {name: paper_figure(name) for name in names or FIGURES}
         paths = {name: picture_path(out / f"{name}.{format.lstrip('.')}") for name in chosen}
         with track(len(chosen), "drawing") as advance:

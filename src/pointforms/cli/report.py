@@ -1,4 +1,4 @@
-"""The `npf report` command."""
+"""`npf report`: a store as one HTML page."""
 
 from __future__ import annotations
 
@@ -13,57 +13,64 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pointforms.bench.records import Record, Row
-from pointforms.bench.store import Run, Store
-from pointforms.cli.console import explained
+from pointforms.cli import options
+from pointforms.cli.console import computing
 from pointforms.support.files import check_output
 from pointforms.support.progress import track
 
 if TYPE_CHECKING:
     from pointforms.bench.page.theory import TheoryView
     from pointforms.bench.page.views import ModelView
+    from pointforms.bench.records import Record, Row
+    from pointforms.bench.store import Run
 
 
 def report(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="A SQLite file of fits.")] = Path(
-        "results.db"
-    ),
+    store: options.READ_STORE = options.RESULTS,
     out: Annotated[
-        Path | None, typer.Option(help="The HTML file; report.html if not given.")
+        Path | None, typer.Option(help="HTML file to write (default: report.html).")
     ] = None,
     explain: Annotated[
         list[str] | None,
         typer.Option(
             "--explain",
             metavar="TASK",
-            help="Show the selected point-form of this task; several may be given.",
+            help="Task whose selected point-form is fitted again and shown; may be repeated "
+            "(default: at most two tasks that are quick to fit).",
         ),
     ] = None,
     no_explain: Annotated[
-        bool, typer.Option("--no-explain", help="Fit nothing again: no views of models.")
+        bool, typer.Option("--no-explain", help="Fit nothing again and show no models.")
     ] = False,
     theory: Annotated[
-        bool, typer.Option(help="Measure the quick theory lab and show it (seconds).")
+        bool, typer.Option(help="Measure the quick theory study, in seconds, and show it.")
     ] = True,
     manifest: Annotated[
         str | None,
-        typer.Option(help="What was run: lists rows without a fit yet, and shows its text."),
+        typer.Option(
+            help="Manifest that was run: the page lists its rows without a fit, and its text."
+        ),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
-    serve: Annotated[bool, typer.Option("--serve", help="Serve it on this machine only.")] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any that is free.")] = 0,
+    title: Annotated[
+        str | None, typer.Option(help="Title of the page (default: the title of the runs).")
+    ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the page on this machine only.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to serve on; 0 chooses a free one.")
+    ] = 0,
     no_open: Annotated[
-        bool, typer.Option("--no-open", help="Serve without opening a browser.")
+        bool, typer.Option("--no-open", help="Serve the page without opening a browser.")
     ] = False,
 ) -> None:
-    """Write one HTML page of a store: results, models, theory, costs, and how to do it again.
+    """Write one HTML page about a store: results, models, theory, costs, and how to repeat it.
 
-    The page works offline, from its file. Without --explain it shows the selected point-forms of
-    at most two tasks that are quick to fit again.
+    The page is one file and works offline.
     """
-    with explained("report"), ExitStack() as stack:
+    with computing("report"), ExitStack() as stack:
         if no_explain and explain:
-            raise ValueError(f"--no-explain and --explain {explain[0]}: one of them")
+            raise ValueError(f"--no-explain and --explain {explain[0]} exclude each other")
         if serve and out is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pointforms-"))
             page = Path(folder) / "report.html"
@@ -84,6 +91,8 @@ def report(
 
 
 def _read(store: Path) -> tuple[list[Record], list[Run]]:
+    from pointforms.bench.store import Store
+
     with Store(store, create=False) as there:
         records, runs = there.records(predictions=False), there.runs()
     if not records:
@@ -92,11 +101,10 @@ def _read(store: Path) -> tuple[list[Record], list[Run]]:
 
 
 def _manifest(source: str | None) -> tuple[list[Row], str | None]:
-    """Rows and text of the manifest that was run."""
+    """Return rows and text of the manifest that was run."""
     if source is None:
         return [], None
-    from pointforms.bench.manifest import read_manifest
-    from pointforms.bench.page.configuration import manifest_source
+    from pointforms.bench.manifest import manifest_source, read_manifest
 
     return read_manifest(source).rows(), manifest_source(source)
 
@@ -111,7 +119,7 @@ def _title(given: str | None, runs: Sequence[Run]) -> str:
 
 
 def _views(records: Sequence[Record], wanted: Sequence[str]) -> tuple[list[ModelView], list[str]]:
-    """Views of the tasks that were asked for, or of a few quick ones; and what could not be."""
+    """Return views of the wanted tasks, or of a few quick ones, and notes on failures."""
     from pointforms.bench.page.explaining import choices, model_view
 
     views: list[ModelView] = []
@@ -121,7 +129,7 @@ def _views(records: Sequence[Record], wanted: Sequence[str]) -> tuple[list[Model
         for record in chosen:
             try:
                 views.append(model_view(record))
-            except Exception as error:  # nobody asked for this view: the page goes on without
+            except Exception as error:  # nobody asked for this view: go on without it
                 if wanted:
                     raise
                 notes.append(f"The model of {record.row.task} is not shown: {error}")
@@ -141,6 +149,7 @@ def _write(
     notes: Sequence[str],
 ) -> None:
     from pointforms.bench.page.document import write_report
+    from pointforms.paper.numbers import paper_value
 
     lab: TheoryView | None = None
     if theory:
@@ -148,13 +157,13 @@ def _write(
 
         with track(STEPS, "theory") as advance:
             lab = theory_view(advance)
-    write_report(records, rows, runs, page, views, lab, title, text, notes)
+    write_report(records, rows, runs, page, views, lab, title, text, notes, paper_value)
 
 
 def _serve(page: Path, port: int, opening: bool) -> None:
     from pointforms.bench.page.serving import PageServer
 
-    # a request to end is as good as Ctrl-C: the page's folder is removed
+    # a request to end works like Ctrl-C, so that the folder of the page is removed
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with PageServer(page, port) as server:
         typer.echo(f"Serving {server.url} (Ctrl-C ends it)")

@@ -7,101 +7,81 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from pointforms import tasks
-from pointforms.cli.console import console, explained, print_pairs
-from pointforms.support.progress import track
+from pointforms.cli import options
+from pointforms.cli.console import print_pairs, print_table, report_errors
+from pointforms.support.table import Column, Table
 
-app = typer.Typer(help="Built-in tasks and your own: list, show, write, draw.")
-
-NAME = Annotated[str, typer.Argument(metavar="TASK", help="A task's name, or a file of yours.")]
-SEED = Annotated[int, typer.Option(min=0, help="Of the clouds and folds.")]
-CLOUDS = Annotated[
-    int | None, typer.Option(help="So many clouds; the paper's number if not given.")
-]
-POINTS = Annotated[int | None, typer.Option(help="So many points in a cloud.")]
-CLOUD = Annotated[str, typer.Option(help="Your file's column of cloud ids.")]
-LABEL = Annotated[str, typer.Option(help="Your file's column of labels.")]
-GROUP = Annotated[str | None, typer.Option(help="Your file's column of groups (patient, donor).")]
-FEATURES = Annotated[
-    str | None,
-    typer.Option(
-        help="Your file's columns of coordinates, by commas; all numeric ones if not given."
-    ),
-]
+app = typer.Typer(help="List, describe, write and draw tasks: those of the catalogue and yours.")
 
 
 @app.callback(invoke_without_command=True)
-def listed(context: typer.Context) -> None:
-    """List the tasks, if nothing else is asked for."""
+def default(context: typer.Context, wide: options.WIDE = False) -> None:
+    """List, describe, write and draw tasks: those of the catalogue and yours."""
     if context.invoked_subcommand is None:
-        list_tasks()
+        list_tasks(wide)
 
 
 @app.command("list")
-def list_tasks() -> None:
-    """List the built-in tasks with their sizes."""
-    view = Table(title="Tasks", title_justify="left")
-    for heading in ("task", "clouds", "points", "features", "classes", "what"):
-        view.add_column(
-            heading,
-            justify="left" if heading in ("task", "what") else "right",
-            no_wrap=heading == "task",
-        )
-    for name in tasks.names(prepared=True):
-        summary = tasks.entry(name).summary()
-        if summary is not None:
-            view.add_row(*(escape(str(value)) for value in summary.values()))
-    console.print(view)
+def list_tasks(wide: options.WIDE = False) -> None:
+    """List the tasks of the catalogue, and prepared organoid tasks, with their sizes."""
+    with report_errors("tasks list"):
+        summaries = [tasks.entry(name).summary() for name in tasks.names(prepared=True)]
+    columns = [
+        Column("task", "task", left=True),
+        *(Column(key, key) for key in ("clouds", "points", "features")),
+        Column("classes", "classes", wide=True),
+        Column("description", "description", left=True),
+    ]
+    print_table(Table("Tasks", columns, [one for one in summaries if one]), wide)
 
 
 @app.command()
 def show(
-    name: NAME,
-    seed: SEED = 0,
-    clouds: CLOUDS = None,
-    points: POINTS = None,
-    cloud: CLOUD = "cloud",
-    label: LABEL = "label",
-    group: GROUP = None,
+    name: options.TASK,
+    seed: options.SEED = 0,
+    clouds: options.CLOUDS = None,
+    points: options.POINTS = None,
+    cloud: options.CLOUD = "cloud",
+    label: options.LABEL = "label",
+    group: options.GROUP = None,
 ) -> None:
-    """Describe a task: sizes, classes, groups, folds, split."""
-    with explained("tasks show"):
+    """Describe a task: its sizes, classes, groups, folds and split."""
+    with report_errors("tasks show"):
         task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
     classes = Counter(task.class_names[y] for y in task.labels)
     parts = Counter(task.split.tolist())
-    shown = ", ".join(task.feature_names[:8]) + (", …" if len(task.feature_names) > 8 else "")
+    first = ", ".join(task.feature_names[:8]) + (", …" if len(task.feature_names) > 8 else "")
     print_pairs(
         {
-            "task": escape(task.name),
-            "what": escape(task.description),
+            "task": task.name,
+            "description": task.description,
             "clouds": f"{len(task)} of {task.size_range()} points",
-            "features": escape(f"{len(task.feature_names)}: {shown}"),
-            "classes": escape(", ".join(f"{n} ({count})" for n, count in sorted(classes.items()))),
+            "features": f"{len(task.feature_names)}: {first}",
+            "classes": ", ".join(f"{n} ({count})" for n, count in sorted(classes.items())),
             "groups": str(len(set(task.groups.tolist()))),
             "folds": ", ".join(str(c) for _, c in sorted(Counter(task.folds.tolist()).items())),
             "split": ", ".join(f"{k} {parts[k]}" for k in ("train", "validation", "test")),
         }
     )
     if name in tasks.names():
-        console.print("\n" + tasks.about(name), highlight=False, markup=False)
+        typer.echo("\n" + tasks.about(name))
 
 
 @app.command()
 def write(
-    name: NAME,
-    out: Annotated[Path, typer.Argument(help="A .parquet, .csv or .npz file.")],
-    seed: SEED = 0,
-    clouds: CLOUDS = None,
-    points: POINTS = None,
-    cloud: CLOUD = "cloud",
-    label: LABEL = "label",
-    group: GROUP = None,
+    name: options.TASK,
+    out: Annotated[Path, typer.Argument(help="File to write: .parquet, .csv or .npz.")],
+    seed: options.SEED = 0,
+    clouds: options.CLOUDS = None,
+    points: options.POINTS = None,
+    cloud: options.CLOUD = "cloud",
+    label: options.LABEL = "label",
+    group: options.GROUP = None,
 ) -> None:
-    """Write a task to disk, one row a point, with columns cloud, label, group, fold, split."""
-    with explained("tasks write"):
+    """Write a task to a file, one row per point, with columns cloud, label, group, fold, split."""
+    with report_errors("tasks write"):
         task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
         tasks.write(task, out)
     typer.echo(f"{task!r}\nWritten: {out.resolve()}")
@@ -110,25 +90,30 @@ def write(
 @app.command()
 def draw(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[TASK]...", help="All, if none is given.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[TASK]...", help="Names of tasks, or files (default: the whole catalogue)."
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("tasks"),
-    each: Annotated[int, typer.Option(min=1, max=20, help="Clouds of each class.")] = 6,
-    seed: SEED = 0,
-    cloud: CLOUD = "cloud",
-    label: LABEL = "label",
-    group: GROUP = None,
+    each: Annotated[int, typer.Option(min=1, max=20, help="Number of clouds per class.")] = 6,
+    seed: options.SEED = 0,
+    cloud: options.CLOUD = "cloud",
+    label: options.LABEL = "label",
+    group: options.GROUP = None,
 ) -> None:
-    """Draw a contact sheet of a few clouds of each class: one picture a task."""
-    from pointforms.plot.contact_sheets import contact_sheet
+    """Draw a contact sheet with a few clouds of each class, one picture per task."""
+    from pointforms.support.progress import track
 
     chosen = names or tasks.names()
-    made = []
-    with explained("tasks draw"), track(len(chosen), "drawing") as advance:
+    pictures = []
+    with report_errors("tasks draw"), track(len(chosen), "drawing") as advance:
+        from pointforms.plot.contact_sheets import contact_sheet
+
         for name in chosen:
             task = tasks.find(name, seed, cloud=cloud, label=label, group=group)
-            made.append(out / f"{task.name}.png")
-            contact_sheet(task, made[-1], each)
+            pictures.append(out / f"{task.name}.png")
+            contact_sheet(task, pictures[-1], each)
             advance(1)
-    for path in made:
+    for path in pictures:
         typer.echo(f"Picture: {path.resolve()}")

@@ -24,7 +24,7 @@ from pointforms.estimators.trainer import (
     train,
 )
 from pointforms.estimators.validation_split import validation_part
-from pointforms.geometry.settings import check_int
+from pointforms.support.checks import check_int
 
 # torch draws initial parameters from one generator, which all threads share.
 _generator = threading.Lock()

@@ -25,13 +25,13 @@ from pointforms.geometry.settings import (
     GramSettings,
     Search,
     Spectrum,
-    check_int,
     documents_options,
 )
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import CoefficientKind
 from pointforms.nn.readouts import READOUTS, ReadoutName
 from pointforms.nn.stores import FieldStore
+from pointforms.support.checks import check_int
 from pointforms.support.suggestions import suggests_parameters
 
 # The line of a docstring that stands for the entries of all options.

@@ -19,8 +19,8 @@ from pointforms.explain.permutation import p_values, rearrangements
 from pointforms.explain.reading import Reading, read
 from pointforms.exterior import multi_indices
 from pointforms.geometry.field import GramField
-from pointforms.geometry.settings import check_int
 from pointforms.nn.network import PointFormNetwork
+from pointforms.support.checks import check_int
 from pointforms.support.extras import need
 
 

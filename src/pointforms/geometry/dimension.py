@@ -13,8 +13,8 @@ from pointforms.clouds import CloudLike, as_cloud
 from pointforms.geometry.bandwidth import steepest, wide_exponents
 from pointforms.geometry.density import local_scale
 from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists, representatives
-from pointforms.geometry.settings import check_int
 from pointforms.geometry.units import own_units
+from pointforms.support.checks import check_int
 
 # A direction counts if its variance exceeds the first share of what a flat sample would have, and
 # the second share of the largest variance (the 5 % of Fukunaga and Olsen).

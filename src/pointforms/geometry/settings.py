@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import math
 import re
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+
+from pointforms.support.checks import check_choice, check_int, check_positive, check_real
 
 BandwidthPolicy = Literal["variable", "fixed"]
 Center = Literal["mean", "point"]
@@ -116,27 +116,27 @@ class GramSettings:
         if self.dimension is not None:
             check_int("dimension", self.dimension, at_least=1, or_else="None")
         if self.bandwidth != "auto":
-            _check_positive("bandwidth", self.bandwidth, or_else='"auto"')
-        _check_choice("bandwidth_policy", self.bandwidth_policy, "variable", "fixed")
+            check_positive("bandwidth", self.bandwidth, or_else='"auto"')
+        check_choice("bandwidth_policy", self.bandwidth_policy, "variable", "fixed")
         if self.bandwidth_units not in ("local", "absolute"):
-            _check_positive(
+            check_positive(
                 "bandwidth_units", self.bandwidth_units, or_else='"local", "absolute" (or a length)'
             )
-        _check_real("alpha", self.alpha)
-        _check_real("beta", self.beta)
+        check_real("alpha", self.alpha)
+        check_real("beta", self.beta)
         if self.beta > 0:
             raise ValueError(
                 f"beta={self.beta!r}: expected a number ≤ 0 (sparse regions need a wider kernel)"
             )
         if self.density_neighbors is not None:
             check_int("density_neighbors", self.density_neighbors, at_least=2, or_else="None")
-        _check_choice("center", self.center, "mean", "point")
-        _check_choice("calibrate", self.calibrate, True, False, "point")
-        _check_choice("truncation", self.truncation, True, False)
-        _check_choice("spectrum", self.spectrum, "raw", "projector")
+        check_choice("center", self.center, "mean", "point")
+        check_choice("calibrate", self.calibrate, True, False, "point")
+        check_choice("truncation", self.truncation, True, False)
+        check_choice("spectrum", self.spectrum, "raw", "projector")
         if self.rank is not None:
             check_int("rank", self.rank, at_least=1, or_else="None")
-        _check_choice("search", self.search, "auto", "tree", "brute", "approximate")
+        check_choice("search", self.search, "auto", "tree", "brute", "approximate")
 
     def check_width(self, features: int) -> None:
         """Raise an error if `dimension` or `rank` exceeds the number of features."""
@@ -189,35 +189,3 @@ def insert_options(docstring: str) -> str:
     own = {entry[1] for entry in _ENTRY.finditer(text)}
     options = _ENTRY.finditer(inspect.cleandoc(GramSettings.__doc__ or ""))
     return text.replace(_PLACEHOLDER, "\n".join(e[0] for e in options if e[1] not in own))
-
-
-def check_int(name: str, value: object, at_least: int, or_else: str = "") -> None:
-    """Raise an error unless `value` is a whole number of at least `at_least`."""
-    alternative = f" or {or_else}" if or_else else ""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        kind = ValueError if isinstance(value, str) else TypeError
-        raise kind(f"{name}={value!r}: expected a whole number{alternative}")
-    if value < at_least:
-        raise ValueError(f"{name}={value!r}: expected at least {at_least}")
-
-
-def _check_real(name: str, value: object, or_else: str = "") -> None:
-    alternative = f" or {or_else}" if or_else else ""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        kind = ValueError if isinstance(value, str) else TypeError
-        raise kind(f"{name}={value!r}: expected a number{alternative}")
-    if not math.isfinite(value):
-        raise ValueError(f"{name}={value!r}: expected a finite number{alternative}")
-
-
-def _check_positive(name: str, value: object, or_else: str) -> None:
-    _check_real(name, value, or_else)
-    if not value > 0:  # type: ignore[operator]
-        raise ValueError(f"{name}={value!r}: expected a positive number or {or_else}")
-
-
-def _check_choice(name: str, value: object, *choices: object) -> None:
-    # `1 == True` in Python, so a choice must agree in type too
-    if not any(value == choice and type(value) is type(choice) for choice in choices):
-        expected = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}={value!r}: expected one of {expected}")

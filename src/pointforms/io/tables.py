@@ -106,8 +106,8 @@ def read_annotated_table(
             raise ValueError(f"no column {name!r}: {suggest(name, rows.column_names)}")
     chosen = _feature_columns(rows, features, (cloud, *annotations))
     if not chosen:
-        empty = "features is empty" if features is not None else "the table has no numeric column"
-        raise ValueError(f"{empty}: expected columns of coordinates besides {cloud!r}")
+        cause = "features is empty" if features is not None else "the table has no numeric column"
+        raise ValueError(f"{cause}: expected columns of coordinates besides {cloud!r}")
     if rows.num_rows == 0:
         raise ValueError("the table has no rows")
     ids = rows.column(cloud).combine_chunks()

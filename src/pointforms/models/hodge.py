@@ -27,8 +27,9 @@ from torch import Tensor
 from pointforms.estimators.point_form_estimator import gram_fields_of_one_dimension
 from pointforms.exterior import compound
 from pointforms.geometry.field import GramField, Measure
-from pointforms.geometry.settings import GramSettings, check_int
+from pointforms.geometry.settings import GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
+from pointforms.support.checks import check_int
 
 _ORDERS = 2  # polynomials up to quadratic
 _SMALLEST = 8  # eigenvalues of each Laplacian

@@ -13,11 +13,11 @@ from torch import nn
 from pointforms.clouds import plain_clouds
 from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.trainer import Fit, Store
-from pointforms.geometry.settings import check_int
 from pointforms.models.batches import CloudStore, GraphStore
 from pointforms.models.neighbor_graphs import cloud_graphs
 from pointforms.models.pyramids import PyramidStore, cloud_pyramids
 from pointforms.models.simplicial import SimplicialStore, cloud_complexes
+from pointforms.support.checks import check_int
 from pointforms.support.extras import need
 
 # Triangles grow with the cube of the neighbours: complexes look at no more than so many.

@@ -14,31 +14,40 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from rich.table import Table as RichTable
 from torch import Tensor
 
-from pointforms.bench.sheets import (
-    Sheet,
-    binary_size,
-    make_sheet,
-    markdown,
-    rich_table,
-    thousands,
-)
 from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_field
 from pointforms.nn.point_forms import CoefficientKind, PointForms
 from pointforms.nn.stores import FieldStore, compound_fits
+from pointforms.support.formatting import binary_size, thousands
 from pointforms.support.peak_memory import can_reset, memory, peak, reset_peak
+from pointforms.support.table import Column, Table
 from pointforms.tasks.task import Task
 
 DEGREES = (0, 1, 2, 3)
+
+
+class PointRange(NamedTuple):
+    """Numbers of points in the smallest, the median and the largest cloud of a task."""
+
+    least: int
+    median: float
+    most: int
+
+    def number(self) -> float:
+        """Return the number by which it is sorted."""
+        return self.median
+
+    def parts(self, key: str) -> dict[str, float]:
+        """Return the numbers by their names in CSV."""
+        return {f"{key}_{name}": value for name, value in self._asdict().items()}
 
 
 @dataclass(frozen=True)
@@ -48,24 +57,36 @@ class MemoryRow:
     Attributes
     ----------
     task : str
-    features, clouds : D, and how many
-    points : fewest, median and most of a cloud
-    degree, basis : k and C(D, k)
-    dense_cloud, dense_total : the dense tensor of the largest cloud, and of all
-    field_cloud, field_total : everything a GramField keeps, measured; the same for every k
-    store_total : what training holds: points, factors and measure, and for this degree the
-        compound factors or weighted Gram matrices that it prepares where they are small
-    forms : l, of the comparison matrix below
-    peak : growth of the process while it builds l forms with dense coefficients, their network
-        included, and computes their comparison matrix on the largest cloud
-    peak_wedge : the same for wedge coefficients; None below degree 2, where they are the same
-        Peaks are None where they were not measured or cannot be, and for k > D.
+    features : int
+        D, the features of a point.
+    clouds : int
+        Number of clouds.
+    points : PointRange
+    degree : int
+        k.
+    basis : int
+        C(D, k).
+    dense_cloud, dense_total : int
+        The dense tensor of the largest cloud, and those of all clouds.
+    field_cloud, field_total : int
+        Everything a GramField keeps, measured; the same for every k.
+    store_total : int
+        What training holds: points, factors and measure, and for this degree the compound factors
+        or weighted Gram matrices that it prepares where they are small.
+    forms : int, default 8
+        Number of forms of the comparison matrix whose peak is measured.
+    peak : int, optional
+        Growth of the process while it builds forms with dense coefficients, their network
+        included, and computes their comparison matrix on the largest cloud. None where it was not
+        measured or cannot be, and for k > D.
+    peak_wedge : int, optional
+        The same for wedge coefficients. None below degree 2 too, where they are the same.
     """
 
     task: str
     features: int
     clouds: int
-    points: tuple[int, float, int]
+    points: PointRange
     degree: int
     basis: int
     dense_cloud: int
@@ -79,7 +100,7 @@ class MemoryRow:
 
 
 def dense_bytes(points: int, features: int, degree: int) -> int:
-    """4 n C(D, k)².
+    """Return the bytes of the dense k-th Gram field of n points: 4 n C(D, k)².
 
     >>> [round(dense_bytes(128, 50, k) / 2**30, 2) for k in (2, 3)]
     [0.72, 183.18]
@@ -94,13 +115,18 @@ def memory_rows(
     forms: int = 8,
     measure: bool = True,
 ) -> list[MemoryRow]:
-    """The memory of a task's Gram fields, one row a degree.
+    """Return the memory of a task's Gram fields, one row per degree.
 
     Parameters
     ----------
-    neighbors : of the Gram fields; with D it sets the factor's width r
-    forms : l, of the comparison matrix whose peak is measured
-    measure : measure the peaks, in a process of its own (Linux)
+    task : Task
+    degrees : sequence of int, default (0, 1, 2, 3)
+    neighbors : int, default 32
+        Neighbours of each point in the Gram fields; with D it sets the width r of the factor.
+    forms : int, default 8
+        Number of forms of the comparison matrix whose peak is measured.
+    measure : bool, default True
+        Measure the peaks, in a process of its own (Linux only).
     """
     sizes = task.sizes
     features, total = task.clouds[0].shape[1], int(sizes.sum())
@@ -116,7 +142,7 @@ def memory_rows(
             task=task.name,
             features=features,
             clouds=len(task),
-            points=(int(sizes.min()), float(np.median(sizes)), most),
+            points=PointRange(int(sizes.min()), float(np.median(sizes)), most),
             degree=k,
             basis=comb(features, k),
             dense_cloud=dense_bytes(most, features, k),
@@ -132,68 +158,56 @@ def memory_rows(
     ]
 
 
-def memory_view(rows: Sequence[MemoryRow]) -> RichTable:
-    """For the terminal."""
-    return rich_table(memory_sheet(rows))
-
-
-def memory_markdown(rows: Sequence[MemoryRow]) -> str:
-    """As a GitHub table."""
-    return markdown(memory_sheet(rows))
-
-
-def memory_sheet(rows: Sequence[MemoryRow]) -> Sheet:
-    """As a sheet, of one task's rows or of several."""
-    columns = {
-        "task": [row.task for row in rows],
-        "D": [str(row.features) for row in rows],
-        "clouds": [str(row.clouds) for row in rows],
-        "points": [_points(row.points) for row in rows],
-        "k": [str(row.degree) for row in rows],
-        "C(D, k)": [thousands(row.basis) for row in rows],
-        "dense, a cloud": [_size(row.dense_cloud) for row in rows],
-        "dense, all": [_size(row.dense_total) for row in rows],
-        "field, a cloud": [binary_size(row.field_cloud) for row in rows],
-        "field, all": [binary_size(row.field_total) for row in rows],
-        "training, all": [binary_size(row.store_total) for row in rows],
-        "peak": [_peak(row.peak) for row in rows],
-        "peak, wedge": [_peak(row.peak_wedge) for row in rows],
-    }
+def memory_table(rows: Sequence[MemoryRow]) -> Table:
+    """Return the memory of Gram fields as a table, of one task or of several."""
     notes = [
-        "Single precision; a cloud is the largest one; points are fewest / median / most. Dense is "
-        "the tensor 4 n C(D, k)² of the paper's table, whose GB are GiB and whose TB are 1000 GiB.",
-        "Field is what a GramField keeps, whatever k. Training adds what it prepares for speed "
-        "where that is small: compound factors, or the Gram matrices themselves.",
+        "Single precision. Per cloud: the largest one. Points: fewest / median / most. Dense: the "
+        "tensor of 4 n C(D, k)² bytes of the paper's table, whose GB are GiB and whose TB are "
+        "1000 GiB.",
+        "Field: what a GramField keeps, whatever k. Training: the same and what is prepared for "
+        "speed where it is small, compound factors or the Gram matrices themselves.",
     ]
     if any(row.peak is not None for row in rows):
         notes.append(
-            f"Peak is the growth of a process that builds {rows[0].forms} learned forms, with the "
+            f"Peak: growth of a process that builds {rows[0].forms} learned forms, with the "
             "network of their coefficients, and computes their comparison matrix on the largest "
-            "cloud, forward only; dense coefficients, or wedge."
+            "cloud, forward only; with dense or with wedge coefficients."
         )
-    return make_sheet("Memory of Gram fields", columns, notes, [_data(row) for row in rows])
+    return Table.of("Memory of Gram fields", _COLUMNS, rows, notes)
 
 
-def _data(row: MemoryRow) -> dict[str, Any]:
-    least, median, most = row.points
-    found = asdict(row) | {"points_least": least, "points_median": median, "points_most": most}
-    del found["points"]
-    return found
+def _show_points(points: PointRange) -> str:
+    if points.least == points.most:
+        return str(points.least)
+    return f"{points.least} / {points.median:g} / {points.most}"
 
 
-def _points(points: tuple[int, float, int]) -> str:
-    low, median, high = points
-    return str(low) if low == high else f"{low} / {median:g} / {high}"
-
-
-def _size(count: int) -> str:
-    """Zero is a form that does not exist, k > D."""
+def _show_dense(count: int) -> str:
+    """Show zero for forms that do not exist, k > D."""
     return binary_size(count) if count else "0"
 
 
-def _peak(count: int | None) -> str:
-    """The kernel counts pages, some of them late: less than a MiB is not told apart."""
-    return "" if count is None else "< 1 MiB" if count < 2**20 else binary_size(count)
+def _show_peak(count: int) -> str:
+    """Show no digits below a MiB: the kernel counts pages, some of them late."""
+    return "< 1 MiB" if count < 2**20 else binary_size(count)
+
+
+_COLUMNS = (
+    Column("task", "task", left=True, wide=True),
+    Column("features", "D"),
+    Column("clouds", "clouds", wide=True),
+    Column("points", "points", _show_points, wide=True),
+    Column("degree", "k"),
+    Column("basis", "C(D, k)", thousands),
+    Column("dense_cloud", "dense, per cloud", _show_dense),
+    Column("dense_total", "dense, all", _show_dense),
+    Column("field_cloud", "field, per cloud", binary_size),
+    Column("field_total", "field, all", binary_size),
+    Column("store_total", "training, all", binary_size, wide=True),
+    Column("peak", "peak", _show_peak, wide=True),
+    Column("peak_wedge", "peak, wedge", _show_peak, wide=True),
+    Column("forms", ""),
+)
 
 
 def _field(cloud: np.ndarray, neighbors: int) -> GramField:
@@ -205,7 +219,7 @@ def _tensor_bytes(holder: object) -> int:
 
 
 def _stored(field: GramField, width: int, degree: int, points: int) -> int:
-    """Bytes a point of a FieldStore of so many points, from one of a single cloud."""
+    """Bytes per point in a FieldStore of `points` points, from one of a single cloud."""
     fits = compound_fits(field.points.shape[1], width, degree, points)
     store = FieldStore([field], degrees=(degree,) if fits else ())
     held = [store.points, store.weights, store.factor]
@@ -216,13 +230,13 @@ def _stored(field: GramField, width: int, degree: int, points: int) -> int:
 def _measured(
     cloud: np.ndarray, degrees: Sequence[int], neighbors: int, forms: int
 ) -> dict[str, int]:
-    """Peaks by kind and degree, measured in a new process; nothing where that is impossible."""
+    """Peaks by kind and degree, measured in a new process; empty where that is impossible."""
     if not can_reset():
         return {}
     file = io.BytesIO()
     np.save(file, np.asarray(cloud, dtype=np.float32))
     asked = json.dumps({"degrees": list(degrees), "neighbors": neighbors, "forms": forms})
-    # freed memory goes back at once, so that no measurement lives on what an earlier one left
+    # return freed memory at once, so that no measurement reuses what an earlier one left
     settings = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
     program = f"import {__name__} as m; m._measure_here()"
     done = subprocess.run(
@@ -232,26 +246,26 @@ def _measured(
         env={**os.environ, **settings},
         check=True,
     )
-    found: dict[str, int] = json.loads(done.stdout)
-    return found
+    peaks: dict[str, int] = json.loads(done.stdout)
+    return peaks
 
 
 def _measure_here() -> None:
-    """What the new process runs: peaks of this process, printed."""
+    """Print peaks of this process: what the new process runs."""
     asked: dict[str, Any] = json.loads(sys.argv[1])
     torch.set_num_threads(1)
     cloud = np.load(io.BytesIO(sys.stdin.buffer.read()))
     store = FieldStore([_field(cloud, asked["neighbors"])])
-    found = {}
+    peaks = {}
     for k in (k for k in asked["degrees"] if k <= cloud.shape[1]):
         kinds: list[CoefficientKind] = ["dense", "wedge"] if k >= 2 else ["dense"]
         for kind in kinds:
-            _compare(store, k, 1, kind)  # loads code and index tables, which are not counted
+            _compare(store, k, 1, kind)  # load code and index tables, which are not counted
             before = memory("VmRSS") or 0
             reset_peak()
             _compare(store, k, asked["forms"], kind)
-            found[f"{kind} {k}"] = max(0, peak() - before)
-    print(json.dumps(found))
+            peaks[f"{kind} {k}"] = max(0, peak() - before)
+    print(json.dumps(peaks))
 
 
 def _compare(store: FieldStore, degree: int, forms: int, kind: CoefficientKind) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pointforms.support.checks import check_int
 from pointforms.support.suggestions import suggest
 
 if TYPE_CHECKING:
@@ -54,6 +55,13 @@ class TaskEntry:
         Whether the coordinates of the clouds depend on the fold.
     prepared : bool, default False
         Whether the task has to be prepared on disk before it can be loaded.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> entry = pf.tasks.entry("rna-velocity")
+    >>> entry.fewest_points, entry.points, entry.features
+    (5, 40, 50)
     """
 
     name: str
@@ -71,8 +79,6 @@ class TaskEntry:
 
     def load(self, seed: int = 0, clouds: int | None = None, points: int | None = None) -> Task:
         """Return the task with this seed, in its usual size unless another is given."""
-        from pointforms.geometry.settings import check_int
-
         check_int("seed", seed, at_least=0)
         sizes = {"clouds": clouds, "points": points}
         chosen = {option: value for option, value in sizes.items() if value is not None}
@@ -86,8 +92,6 @@ class TaskEntry:
 
     def check_size(self, option: str, value: int) -> None:
         """Raise an error if `clouds` or `points` has a value that this task cannot have."""
-        from pointforms.geometry.settings import check_int
-
         if self.fixed_size:
             raise ValueError(f"{option}={value}: {self.name} has a fixed size")
         check_int(option, value, at_least=_LEAST[option])
@@ -181,7 +185,17 @@ _CATALOGUE: dict[str, TaskEntry] = {one.name: one for one in _entries()}
 
 
 def register(entry: TaskEntry) -> None:
-    """Add an entry to the catalogue, or replace the one of the same name."""
+    """Add an entry to the catalogue, or replace the one of the same name.
+
+    Parameters
+    ----------
+    entry : TaskEntry
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> pf.tasks.register(pf.tasks.entry("colocated"))  # the same again
+    """
     _CATALOGUE[entry.name] = entry
 
 
@@ -206,6 +220,11 @@ def names(prepared: bool = False) -> list[str]:
 
 def entry(name: str) -> TaskEntry:
     """Return the catalogue's entry of a task.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
 
     Examples
     --------

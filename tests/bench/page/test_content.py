@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.helpers.samples import comparison, fits, hostile, many, view
 
-from pointforms.bench import tables
+from pointforms.bench.comparison import compare
 from pointforms.bench.manifest import read_manifest
 from pointforms.bench.page.configuration import manifest_text, options_text, other_defaults
 from pointforms.bench.page.content import gather
@@ -21,11 +21,18 @@ from pointforms.bench.page.model_plots import (
 )
 from pointforms.bench.page.plots import differences, forest, plain, segments
 from pointforms.bench.records import Row
+from pointforms.support.statistics import Estimate
+
+
+def published(task, title):
+    """A published number for one model on one task."""
+    return Estimate(0.958, 0.010) if (task, title) == ("rna-velocity", "PointNet++") else None
 
 
 @pytest.fixture(scope="module")
 def content():
-    return gather(comparison(), [Row("colocated", "mlp")], [], "A comparison")
+    rows = [Row("colocated", "mlp")]
+    return gather(comparison(), rows, [], "A comparison", published)
 
 
 def test_facts_count_what_is_there(content):
@@ -46,7 +53,8 @@ def test_headlines_say_who_leads(content):
     trail = by_task["rna-velocity"]
     assert (trail.kind, trail.label) == ("behind", "baseline better")
     assert trail.sentence.startswith("PointNet++ beats NPF (selected): +0.059 [")
-    assert trail.ours.startswith("0.90")
+    assert trail.ours.mean == pytest.approx(0.9, abs=0.01)
+    assert [name for name, _ in trail.scores] == ["NPF (selected)", "PointNet++"]
     assert by_task["colocated"].kind == "alone"
 
 
@@ -64,38 +72,42 @@ def test_a_baseline_with_too_few_fits_is_still_named():
     assert "SVM RBF is higher on 1 common fit." in alone.headline.sentence
 
 
-def test_not_told_apart_is_said_so():
+def test_no_significant_difference_is_said_so():
     records = [
         *fits("colocated", "npf-tri-1", [0.80, 0.85, 0.75]),
         *fits("colocated", "mlp", [0.84, 0.80, 0.79]),
     ]
     (task,) = gather(records, [], [], "x").tasks
     assert task.headline.kind == "level"
-    assert "Not told apart from MLP: +0.0" in task.headline.sentence
+    assert "No significant difference to MLP: +0.0" in task.headline.sentence
 
 
 def test_tables_carry_the_numbers_of_the_experiments(content):
-    result = next(one for one in tables.tables(comparison()) if one.title == "rna-velocity")
-    grid = next(task.grid for task in content.tasks if task.title == "rna-velocity")
-    assert [row.model for row in grid.rows] == [line.name for line in result.lines]
-    columns = {heading: i for i, heading in enumerate(grid.headings)}
-    for row, line in zip(grid.rows, result.lines, strict=True):
-        mean, half = line.summary("auroc")
-        assert row.cells[columns["AUROC"]].key == pytest.approx(mean)
-        assert row.cells[columns["AUROC"]].text == f"{mean:.3f} ± {half:.3f}"
-        if not line.ours:
-            assert row.cells[columns["adjusted p"]].key == pytest.approx(line.p)
-            assert row.cells[columns["95 % interval"]].key == pytest.approx(line.comparison.low)
-    paper = next(row for row in grid.rows if row.model == "PointNet++")
-    assert paper.cells[columns["paper"]].text == "0.958 ± 0.010"
-    assert [row.mark for row in grid.rows] == ["ours", "family", "", ""]
-    assert grid.rows[0].model.startswith("NPF (selected")
+    result = next(one for one in compare(comparison()) if one.title == "rna-velocity")
+    task = next(task for task in content.tasks if task.title == "rna-velocity")
+    table, columns = task.table, {column.heading: column for column in task.table.shown()}
+    assert [row["model"] for row in table.rows] == [model.name for model in result.models]
+    for row, model in zip(table.rows, result.models, strict=True):
+        mean, half = model.summary("auroc")
+        assert table.sort_key(row, columns["AUROC"]) == pytest.approx(mean)
+        assert table.cell(row, columns["AUROC"]) == f"{mean:.3f} ± {half:.3f}"
+        if not model.ours:
+            assert table.sort_key(row, columns["adjusted p"]) == pytest.approx(model.p)
+            shown = table.cell(row, columns["difference to NPF (selected)"])
+            low, high = model.difference.low, model.difference.high
+            assert shown.endswith(f"[{low:+.3f}, {high:+.3f}]".replace("-", "−"))
+    pointnet = next(row for row in table.rows if row["model"] == "PointNet++")
+    assert table.cell(pointnet, columns["paper"]) == "0.958 ± 0.010"
+    assert task.marks == ("ours", "family", "", "")
+    assert table.rows[0]["model"].startswith("NPF (selected")
 
 
 def test_the_overview_has_every_model_once(content):
-    names = [row.model for row in content.overview.rows]
+    names = [row["model"] for row in content.overview.rows]
     assert names == ["NPF (selected)", "NPF-Tri k=1", "MLP", "Set Transformer", "PointNet++"]
-    assert content.overview.headings == ("model", "circles-vs-lines", "colocated", "rna-velocity")
+    headings = [column.heading for column in content.overview.columns]
+    assert headings == ["model", "circles-vs-lines", "colocated", "rna-velocity"]
+    assert content.overview_marks == ("ours", "family", "", "", "")
     assert gather(fits("colocated", "mlp", [0.5, 0.6]), [], [], "x").overview is None
 
 
@@ -137,11 +149,11 @@ def test_rows_of_other_defaults_are_known():
 
 
 def test_forest_and_differences_share_their_rows():
-    for result in tables.tables(comparison()):
+    for result in compare(comparison()):
         above, beside = forest(result), differences(result)
         assert above.layout["yaxis"] == beside.layout["yaxis"]
         names = above.layout["yaxis"]["ticktext"]
-        best = max(result.lines, key=lambda line: line.summary("auroc")[0])
+        best = max(result.models, key=lambda model: model.summary("auroc").mean)
         assert names[-1] == best.title
         assert sum(len(trace["x"]) for trace in above.data if trace["name"] != "paper") == len(
             names
@@ -151,7 +163,7 @@ def test_forest_and_differences_share_their_rows():
 
 def test_text_for_plotly_is_escaped():
     assert plain("a<b>&\nc") == "a&lt;b&gt;&amp; c"
-    for result in tables.tables(hostile()):
+    for result in compare(hostile()):
         text = json.dumps([forest(result).data, forest(result).layout, differences(result).data])
         assert "<img" not in text
         assert "<script" not in text

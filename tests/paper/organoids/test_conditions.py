@@ -8,10 +8,10 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 from pointforms.paper.organoids.conditions import Condition, gather
-from pointforms.paper.organoids.pickle import convert_pickle
 from pointforms.paper.organoids.schema import PAIRS, module, schema, withheld
 from pointforms.paper.organoids.simulate import Simulator, write_simulated
-from pointforms.paper.organoids.table import CellTable, Part
+from pointforms.paper.organoids.table import CellBlock, CellTable
+from pointforms.paper.organoids.trusted_pickle import convert_pickle
 
 
 @pytest.fixture(scope="module")
@@ -86,20 +86,20 @@ def test_a_response_has_a_geometry(small):
     assert np.arcsinh(treated[:, place] / 5).mean() > np.arcsinh(control[:, place] / 5).mean() + 0.1
 
 
-def parts_of(points, codes, size):
+def blocks_of(points, codes, size):
     values = [str(i) for i in range(4)]
     fixed = {name: (np.zeros(size, dtype=int), ["a"]) for name in schema().metadata}
     for start in range(0, len(points), size):
         part = codes[start : start + size]
         metadata = {k: (v[0][: len(part)], v[1]) for k, v in fixed.items()}
-        yield Part(start, metadata | {"Patient": (part, values)}, points[start : start + size])
+        yield CellBlock(start, metadata | {"Patient": (part, values)}, points[start : start + size])
 
 
 def test_what_is_kept_does_not_depend_on_the_parts(rng):
     points, codes = rng.lognormal(size=(500, 3)), rng.integers(0, 4, 500)
     points[7, 1], points[8, 2] = np.nan, np.inf
     found = [
-        gather(parts_of(points, codes, size), ("x", "y", "z"), most=20) for size in (500, 64, 7)
+        gather(blocks_of(points, codes, size), ("x", "y", "z"), most=20) for size in (500, 64, 7)
     ]
     one = found[0]
     assert (one.read, one.dropped) == (500, 2)
@@ -125,7 +125,7 @@ def test_formats_read_the_same(small, tmp_path):
     feather.write_feather(table, tmp_path / "a.feather")
     csv.write_csv(table, tmp_path / "a.csv")
     found = [
-        gather(CellTable(tmp_path / name).parts(), schema().markers, 5)
+        gather(CellTable(tmp_path / name).blocks(), schema().markers, 5)
         for name in ("a.parquet", "a.feather", "a.csv")
     ]
     for other in found[1:]:
@@ -149,7 +149,7 @@ def test_a_long_table_is_not_kept_in_memory(name, small, tmp_path, monkeypatch):
                 writer.write_table(table)
     del table
     before, most, rows = pa.total_allocated_bytes(), 0, 0
-    for part in CellTable(tmp_path / name).parts():
+    for part in CellTable(tmp_path / name).blocks():
         rows += len(part)
         most = max(most, pa.total_allocated_bytes() - before)
     assert rows == 30 * 4096
@@ -158,8 +158,8 @@ def test_a_long_table_is_not_kept_in_memory(name, small, tmp_path, monkeypatch):
 
 def test_replicates_are_pooled_or_kept(small):
     table = CellTable(small)
-    pooled = gather(table.parts(), table.markers, 5)
-    kept = gather(table.parts(), table.markers, 5, replicates=True)
+    pooled = gather(table.blocks(), table.markers, 5)
+    kept = gather(table.blocks(), table.markers, 5, replicates=True)
     assert len(pooled.count) == 1080
     assert len(kept.count) == 84 * 10 * 4
     one = Condition("5", "PDO", "PDOs", "SLV", "DMSO", "0")
@@ -176,7 +176,7 @@ def test_numbers_as_metadata_are_text(small, tmp_path):
         return table.set_column(table.column_names.index("Date"), "Date", dates)
 
     path = changed(small, tmp_path, change)
-    part = next(iter(CellTable(path).parts()))
+    part = next(iter(CellTable(path).blocks()))
     assert all(isinstance(value, str) for value in part.metadata["Date"][1])
 
 
@@ -219,5 +219,5 @@ def test_text_that_looks_missing_is_text_in_csv_too(small, tmp_path):
     patients = pa.array(["NA", "nan", "null"])
     table = table.set_column(table.column_names.index("Patient"), "Patient", patients)
     csv.write_csv(table, tmp_path / "a.csv")
-    (part,) = CellTable(tmp_path / "a.csv").parts()
+    (part,) = CellTable(tmp_path / "a.csv").blocks()
     assert part.metadata["Patient"][1] == ["NA", "nan", "null"]

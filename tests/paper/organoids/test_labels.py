@@ -10,7 +10,7 @@ from pointforms.paper.organoids.labels import (
     Means,
     fibroblast_reprogramming,
     functional_perturbation,
-    robust,
+    robust_scores,
     tumor_selective,
 )
 from pointforms.paper.organoids.schema import module
@@ -109,9 +109,9 @@ def test_reprogramming_is_what_the_fibroblasts_add():
 
 def test_robust_scaling():
     np.testing.assert_allclose(
-        robust(np.array([1.0, 2, 3, 4, 100])), np.array([-2, -1, 0, 1, 97]) / 1.4826
+        robust_scores(np.array([1.0, 2, 3, 4, 100])), np.array([-2, -1, 0, 1, 97]) / 1.4826
     )
-    np.testing.assert_array_equal(robust(np.ones(4)), np.zeros(4))
+    np.testing.assert_array_equal(robust_scores(np.ones(4)), np.zeros(4))
 
 
 def test_unknown_plate():

@@ -14,9 +14,9 @@ from pointforms import tasks
 from pointforms.cli.app import app
 from pointforms.paper.organoids.audit import audit
 from pointforms.paper.organoids.prepare import TASKS, Options, prepare
+from pointforms.paper.organoids.prepared_tasks import load_from, principal
 from pointforms.paper.organoids.schema import schema, withheld
 from pointforms.paper.organoids.simulate import write_simulated
-from pointforms.paper.organoids.task import load_from, principal
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_what_cannot_be_matched_is_told(table, tmp_path):
         in json.loads((out / "pdo-efp" / "task.json").read_text())["notes"][0]
     )
     alone = changed(table, tmp_path, lambda t: only(t, Culture="PDO"))
-    with pytest.raises(ValueError, match="caf: no condition has all that its label needs"):
+    with pytest.raises(ValueError, match="caf: no condition has everything its label needs"):
         prepare(alone, tmp_path / "none", ["caf"])
     assert not (tmp_path / "none").exists()
 
@@ -217,7 +217,7 @@ def test_experiments_see_the_coordinates_of_the_fold(folder, monkeypatch, tmp_pa
     from pointforms.bench.fitting import fit_unit, preparation
     from pointforms.bench.fitting import prepare as prepare_unit
     from pointforms.bench.manifest import read_manifest
-    from pointforms.bench.tables import markdown, table
+    from pointforms.bench.results_table import results_tables
 
     monkeypatch.setenv("POINTFORMS_PDO", str(folder))
     file = tmp_path / "mine.toml"
@@ -234,4 +234,7 @@ def test_experiments_see_the_coordinates_of_the_fold(folder, monkeypatch, tmp_pa
     np.testing.assert_array_equal(prepared.content.points[:9], task.in_fold(3)[0])
     records = fit_unit(units[3], prepared)
     assert [record.error for record in records] == [None, None]
-    assert "### pdo-caf (simulated cells, 60 clouds, 9 points)" in markdown(table(records))
+    assert (
+        "### pdo-caf (simulated cells, 60 clouds, 9 points)"
+        in results_tables(records)[0].markdown()
+    )

@@ -11,9 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pointforms.bench.comparison import Reference
 from pointforms.bench.page import model_plots, plots
 from pointforms.bench.page.content import gather
-from pointforms.bench.page.grids import Grid, make_grid, number
 from pointforms.bench.page.plots import Plot
 from pointforms.bench.page.theory import TheoryView
 from pointforms.bench.page.views import ModelView
@@ -21,6 +21,8 @@ from pointforms.bench.records import Record, Row
 from pointforms.bench.store import Run
 from pointforms.support.extras import need
 from pointforms.support.files import write_text
+from pointforms.support.formatting import signed
+from pointforms.support.table import Column, Table
 
 TITLE = "Point-forms and baselines"
 
@@ -35,6 +37,7 @@ def write_report(
     title: str = TITLE,
     manifest: str | None = None,
     notes: Sequence[str] = (),
+    reference: Reference | None = None,
 ) -> Path:
     """Write the page of some fits. The file appears whole or not at all.
 
@@ -49,8 +52,9 @@ def write_report(
     title : of the page
     manifest : the text of the manifest that was run; one is made of the records if not given
     notes : sentences of the summary
+    reference : (task, title of a model) -> published AUROC, or None
     """
-    text = page_text(records, rows, runs, views, theory, title, manifest, notes)
+    text = page_text(records, rows, runs, views, theory, title, manifest, notes, reference)
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"no folder {os.fspath(target.parent)!r} for the page")
@@ -67,6 +71,7 @@ def page_text(
     title: str = TITLE,
     manifest: str | None = None,
     notes: Sequence[str] = (),
+    reference: Reference | None = None,
 ) -> str:
     """The page as text; parameters as in :func:`write_report`."""
     if not records:
@@ -76,7 +81,7 @@ def page_text(
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
-    content = gather(records, rows, runs, title)
+    content = gather(records, rows, runs, title, reference)
     drawn = _Figures()
     scripts = {
         "theme": _asset("theme.js"),
@@ -90,7 +95,7 @@ def page_text(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["salience_grid"] = salience_grid
+    environment.filters["salience_table"] = salience_table
     body = environment.get_template("body.html").render(
         content=content,
         views=views,
@@ -112,29 +117,21 @@ def page_text(
     return page
 
 
-def salience_grid(view: ModelView) -> Grid:
-    """Salience with all that is known of each basis form, the largest difference first."""
-    return make_grid(
-        f"Salience of {view.model} on {view.task}",
-        ("basis form", "degree", "difference", "p", "decision", "agreement", "share of energy"),
-        [
-            (
-                row.name,
-                (str(row.degree), float(row.degree)),
-                _number(row.difference, ".3f"),
-                _number(row.p, ".3g"),
-                _number(row.decision, "+.3f"),
-                _number(row.agreement, ".2f"),
-                (f"{row.share:.1%}", row.share),
-            )
-            for row in sorted(view.salience, key=lambda row: -row.difference)
-        ],
-    )
+def salience_table(view: ModelView) -> Table:
+    """Return everything that is known of each basis form, the largest difference first."""
+    rows = sorted(view.salience, key=lambda row: -row.difference)
+    return Table.of(f"Salience of {view.model} on {view.task}", _SALIENCE_COLUMNS, rows)
 
 
-def _number(value: float, form: str) -> tuple[str, float | None]:
-    found = number(value)
-    return ("", None) if found is None else (f"{found:{form}}".replace("-", "−"), found)
+_SALIENCE_COLUMNS = (
+    Column("name", "basis form", left=True),
+    Column("degree", "degree"),
+    Column("difference", "difference", "{:.3f}".format),
+    Column("p", "p", "{:.3g}".format),
+    Column("decision", "decision", signed),
+    Column("agreement", "agreement", "{:.2f}".format),
+    Column("share", "share of energy", "{:.1%}".format),
+)
 
 
 class _Figures:

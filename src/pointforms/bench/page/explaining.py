@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from pointforms import models
-from pointforms.bench.lines import size_title
 from pointforms.bench.page.configuration import options_text
 from pointforms.bench.page.content import origin
 from pointforms.bench.page.views import (
@@ -23,7 +22,7 @@ from pointforms.bench.page.views import (
     SignedArea,
 )
 from pointforms.bench.records import Record, Size
-from pointforms.bench.statistics import selected
+from pointforms.bench.selection import select
 from pointforms.estimators import PointFormClassifier, auroc
 from pointforms.estimators.targets import ClassTargets
 from pointforms.estimators.trainer import class_probabilities
@@ -76,7 +75,7 @@ def choices(records: Sequence[Record], wanted: Sequence[str] = ()) -> list[Recor
         ones first
     """
     first: dict[Size, Record] = {}
-    for record in selected(records):
+    for record in select(records):
         first.setdefault(record.row.size, record)
     if not wanted:
         quick = [one for one in first.values() if not one.seconds > _QUICK]
@@ -86,7 +85,7 @@ def choices(records: Sequence[Record], wanted: Sequence[str] = ()) -> list[Recor
     for name in dict.fromkeys(wanted):
         own = [one for size, one in first.items() if name in _names(size)]
         if not own:
-            there = ", ".join(size_title(size) for size in first) or "none"
+            there = ", ".join(size.title for size in first) or "none"
             raise ValueError(f"no selected point-form of {name!r} in the store: there are {there}")
         found += own
     return found
@@ -94,7 +93,7 @@ def choices(records: Sequence[Record], wanted: Sequence[str] = ()) -> list[Recor
 
 def _names(size: Size) -> set[str]:
     """What a task may be called."""
-    return {size.task, Path(size.task).name, size_title(size)}
+    return {size.task, Path(size.task).name, size.title}
 
 
 def refit(record: Record) -> Refit:
@@ -141,7 +140,7 @@ def model_view(record: Record) -> ModelView:
     )
     fields, areas, area_axes = _forms(found, shares, told)
     return ModelView(
-        task=size_title(record.row.size),
+        task=record.row.size.title,
         model=record.row.title,
         origin=origin(record.row.size),
         settings=_settings(found),

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Literal
 
-from pointforms.bench.lines import Line
-from pointforms.bench.page.grids import DIFFERENCE
-from pointforms.bench.sheets import Sheet
-from pointforms.bench.tables import OURS, ResultTable
+from pointforms.bench.comparison import OURS, Comparison, ModelResult
+from pointforms.support.formatting import estimate, tested_difference
+from pointforms.support.statistics import Difference, Estimate
 
 Kind = Literal["behind", "level", "ahead", "untested", "alone"]
 
 LABELS: dict[Kind, str] = {
     "behind": "baseline better",
-    "level": "not told apart",
+    "level": "no significant difference",
     "ahead": "NPF better",
     "untested": "not tested",
     "alone": "nothing to compare",
@@ -28,83 +27,89 @@ class Headline:
 
     Attributes
     ----------
-    kind : what the test says
-    ours, baseline : AUROC and its interval, as tables have them; empty where there is none
-    baseline_name : the baseline with the largest mean difference among those that were tested, or
-        among all if none was
-    difference : of that baseline to ours, with interval and adjusted p
-    sentence : in words
+    kind : {"behind", "level", "ahead", "untested", "alone"}
+        What the test says.
+    sentence : str
+        The outcome in words.
+    ours : Estimate
+        AUROC of NPF (selected); NaN without it.
+    baseline_name : str
+        The baseline with the largest mean difference among those that were tested, or among all
+        if none was tested. Empty without a baseline.
+    baseline : Estimate
+        AUROC of that baseline.
+    difference : Difference
+        That baseline minus NPF (selected).
     """
 
     kind: Kind
-    ours: str
-    baseline_name: str
-    baseline: str
-    difference: str
     sentence: str
+    ours: Estimate = field(default_factory=Estimate)
+    baseline_name: str = ""
+    baseline: Estimate = field(default_factory=Estimate)
+    difference: Difference = field(default_factory=Difference)
 
     @property
     def label(self) -> str:
+        """The outcome in two or three words."""
         return LABELS[self.kind]
 
+    @property
+    def scores(self) -> list[tuple[str, str]]:
+        """The two models and their AUROC, as far as they are known."""
+        both = ((OURS, self.ours), (self.baseline_name, self.baseline))
+        return [(name, estimate(value)) for name, value in both if isfinite(value.mean)]
 
-def headline(result: ResultTable, sheet: Sheet) -> Headline:
-    """The outcome of a table.
+
+def headline(comparison: Comparison) -> Headline:
+    """Return the outcome of a comparison.
 
     The best baseline is found on the test clouds, which favours it; NPF (selected) is not.
     """
-    if result.reference is None:
-        return Headline("alone", "", "", "", "", f"There is no {OURS} on this task.")
-    ours = _text(result, sheet, result.reference, "AUROC")
-    compared = [line for line in result.baselines if isfinite(line.comparison.difference)]
+    if comparison.selected is None:
+        return Headline("alone", f"There is no {OURS} on this task.")
+    ours = comparison.selected.summary("auroc")
+    compared = [model for model in comparison.baselines if isfinite(model.difference.mean)]
     if not compared:
-        return Headline("alone", ours, "", "", "", "No baseline has fits in common with it.")
-    tested = [line for line in compared if isfinite(line.p)]
-    best = max(tested or compared, key=lambda line: line.comparison.difference)
-    difference = _text(result, sheet, best, DIFFERENCE)
-    kind, sentence = _told(result, tested, best, difference)
-    untested = [line for line in compared if line not in tested and line is not best]
-    higher = [line for line in untested if round(line.comparison.difference, 3) > 0]
+        return Headline("alone", "No baseline has fits in common with it.", ours)
+    tested = [model for model in compared if isfinite(model.p)]
+    best = max(tested or compared, key=lambda model: model.difference.mean)
+    kind, sentence = _outcome(tested, best)
+    higher = [
+        f"{model.name} {tested_difference(model.difference)}"
+        for model in compared
+        if model not in tested and model is not best and round(model.difference.mean, 3) > 0
+    ]
     if higher:
-        each = (f"{line.name} {_text(result, sheet, line, DIFFERENCE)}" for line in higher)
-        sentence += f" Higher in the mean, on too few common fits for a test: {'; '.join(each)}."
-    baseline = _text(result, sheet, best, "AUROC")
-    return Headline(kind, ours, best.name, baseline, difference, sentence)
+        sentence += f" Higher in the mean, on too few common fits for a test: {'; '.join(higher)}."
+    return Headline(kind, sentence, ours, best.name, best.summary("auroc"), best.difference)
 
 
-def _told(result: ResultTable, tested: list[Line], best: Line, difference: str) -> tuple[Kind, str]:
-    gap = round(best.comparison.difference, 3)
+def _outcome(tested: list[ModelResult], best: ModelResult) -> tuple[Kind, str]:
+    gap = round(best.difference.mean, 3)
     if not tested:
         side = "higher" if gap > 0 else "lower" if gap < 0 else "equal"
-        pairs = best.comparison.pairs
-        common = f"{pairs} common fit{'s' * (pairs != 1)}"
+        common = f"{best.test.pairs} common fit{'s' * (best.test.pairs != 1)}"
         return "untested", f"Too few fits for a test; {best.name} is {side} on {common}."
-    ahead = [line for line in tested if line.significant and line.comparison.difference > 0]
+    difference = tested_difference(best.difference)
+    ahead = [m for m in tested if m.difference.significant and m.difference.mean > 0]
     if ahead:
-        ahead.sort(key=lambda line: -line.comparison.difference)
-        others = [line.name for line in ahead if line is not best]
+        ahead.sort(key=lambda model: -model.difference.mean)
+        others = [model.name for model in ahead if model is not best]
         also = f" So do {', '.join(others)}." if others else ""
         if best not in ahead:  # largest in the mean, but too uncertain
             return "behind", f"Significantly better than {OURS}: {', '.join(others)}."
         return "behind", f"{best.name} beats {OURS}: {difference}.{also}"
-    level = [line for line in tested if not line.significant]
+    level = [model for model in tested if not model.difference.significant]
     if not level:
         return "ahead", (
             f"{OURS} is significantly ahead of all {len(tested)} tested baselines; the closest is "
             f"{best.name}: {difference}."
         )
-    behind = [line.name for line in tested if line.significant]
+    behind = [model.name for model in tested if model.difference.significant]
     many = f"{len(level)} baselines; the best is " if len(level) > 1 else ""
-    sentence = f"Not told apart from {many}{best.name}: {difference}."
+    sentence = f"No significant difference to {many}{best.name}: {difference}."
     if behind:
         whom = ", ".join(behind) if len(behind) <= 3 else f"{len(behind)} others"
         sentence += f" Significantly ahead of {whom}."
     return "level", sentence
-
-
-def _text(result: ResultTable, sheet: Sheet, line: Line, heading: str) -> str:
-    """A line's cell, where the column is there."""
-    if heading not in sheet.headings:
-        return ""
-    text = str(sheet.rows[result.lines.index(line)][sheet.headings.index(heading)])
-    return text.removesuffix(" ↑").removesuffix(" ↓")  # sentences say it in words

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pointforms.bench.lines import Line
-from pointforms.bench.tables import OURS, ResultTable
+from pointforms.bench.comparison import OURS, Comparison, ModelResult
 
 CLASSES = 8  # colours and marks of classes, after which they repeat
 MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
@@ -57,12 +56,12 @@ def numbers(values: Any, digits: int = 4) -> list[float | None]:
     ]
 
 
-def forest(result: ResultTable) -> Plot | None:
+def forest(result: Comparison) -> Plot | None:
     """AUROC of every model with its interval, the best on top; the paper's beside it."""
     lines = _in_order(result)
     if not lines:
         return None
-    paper = [(i, found) for i, line in enumerate(lines) if (found := result.paper(line))]
+    paper = [(i, line.paper) for i, line in enumerate(lines) if isfinite(line.paper.mean)]
     data = [
         _bars(
             name,
@@ -72,7 +71,7 @@ def forest(result: ResultTable) -> Plot | None:
             [plain(line.name) for line in lines if kind(line)],
         )
         for name, color, symbol, kind in (
-            (OURS, "@ours", "circle", lambda line: line is result.reference),
+            (OURS, "@ours", "circle", lambda line: line is result.selected),
             ("point-forms", "@family", "circle", _sibling(result)),
             ("baselines", "@base", "square", lambda line: not line.ours),
         )
@@ -95,10 +94,10 @@ def forest(result: ResultTable) -> Plot | None:
     )
 
 
-def differences(result: ResultTable) -> Plot | None:
+def differences(result: Comparison) -> Plot | None:
     """AUROC of every model less that of NPF (selected), in the rows of :func:`forest`."""
     lines = _in_order(result)
-    if not any(isfinite(line.comparison.difference) for line in lines):
+    if not any(isfinite(line.difference.mean) for line in lines):
         return None
     data = []
     for name, color, symbol, kind in (
@@ -108,21 +107,21 @@ def differences(result: ResultTable) -> Plot | None:
         chosen = [
             (i, line)
             for i, line in enumerate(lines)
-            if kind(line) and isfinite(line.comparison.difference)
+            if kind(line) and isfinite(line.difference.mean)
         ]
-        found = [line.comparison for _, line in chosen]
+        found = [line.difference for _, line in chosen]
         data.append(
             {
                 "type": "scatter",
                 "mode": "markers",
                 "name": name,
-                "x": numbers(one.difference for one in found),
+                "x": numbers(one.mean for one in found),
                 "y": [i for i, _ in chosen],
                 "error_x": {
                     "type": "data",
                     "symmetric": False,
-                    "array": _reach(one.high - one.difference for one in found),
-                    "arrayminus": _reach(one.difference - one.low for one in found),
+                    "array": _reach(one.high - one.mean for one in found),
+                    "arrayminus": _reach(one.mean - one.low for one in found),
                     "color": color,
                     "thickness": 1.5,
                     "width": 3,
@@ -142,17 +141,17 @@ def differences(result: ResultTable) -> Plot | None:
     )
 
 
-def _in_order(result: ResultTable) -> list[Line]:
+def _in_order(result: Comparison) -> list[ModelResult]:
     """Lines by AUROC, the best last."""
-    lines = [line for line in result.lines if isfinite(line.summary("auroc")[0])]
-    return sorted(lines, key=lambda line: (line.summary("auroc")[0], line is result.reference))
+    lines = [line for line in result.models if isfinite(line.summary("auroc")[0])]
+    return sorted(lines, key=lambda line: (line.summary("auroc")[0], line is result.selected))
 
 
-def _sibling(result: ResultTable) -> Any:
-    return lambda line: line.ours and line is not result.reference
+def _sibling(result: Comparison) -> Any:
+    return lambda line: line.ours and line is not result.selected
 
 
-def _tested(line: Line) -> str:
+def _tested(line: ModelResult) -> str:
     if line.ours:
         return "a candidate of the selection, not tested"
     if not isfinite(line.p):
@@ -192,7 +191,7 @@ def _bars(
     }
 
 
-def _rows_layout(lines: Sequence[Line], title: str) -> dict[str, Any]:
+def _rows_layout(lines: Sequence[ModelResult], title: str) -> dict[str, Any]:
     """Models along y, from below."""
     return {
         "xaxis": {"title": {"text": plain(title), "standoff": 8}, "zeroline": False},
@@ -209,7 +208,7 @@ def _rows_layout(lines: Sequence[Line], title: str) -> dict[str, Any]:
     }
 
 
-def _label(line: Line, lines: Sequence[Line]) -> str:
+def _label(line: ModelResult, lines: Sequence[ModelResult]) -> str:
     """The model's title where that is enough."""
     alone = sum(other.title == line.title for other in lines) == 1
     return line.title if alone else line.name
@@ -224,7 +223,7 @@ def vertical(x: float, dash: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _height(lines: Sequence[Line]) -> int:
+def _height(lines: Sequence[ModelResult]) -> int:
     return 64 + 24 * len(lines)
 
 

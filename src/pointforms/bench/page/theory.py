@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log10
+from math import isfinite, log10
 from typing import Any
 
-from pointforms.bench.page.grids import Grid, make_grid, number
-from pointforms.bench.page.plots import Plot, log_ticks
+from pointforms.bench.page.plots import Plot, log_ticks, numbers
 from pointforms.paper.theory.consistency import MANIFOLDS, SIZES, ConsistencyRow, consistency
 from pointforms.paper.theory.density import KAPPAS, DensityRow, density_check
+from pointforms.support.formatting import estimate
+from pointforms.support.statistics import Estimate
+from pointforms.support.table import Column, Table
 
 # As `npf theory --quick`: seconds, not minutes.
 _SEEDS = range(4)
@@ -24,10 +26,10 @@ class TheoryView:
 
     seeds: int
     density_plots: tuple[Plot, ...]
-    density: Grid
+    density: Table
     local_plots: tuple[Plot, ...]
     global_plots: tuple[Plot, ...]
-    consistency: Grid
+    consistency: Table
 
 
 def theory_view(advance: Callable[[int], None] = lambda steps: None) -> TheoryView:
@@ -38,10 +40,10 @@ def theory_view(advance: Callable[[int], None] = lambda steps: None) -> TheoryVi
     return TheoryView(
         len(_SEEDS),
         tuple(_density_plot(density, noise) for noise in sorted({r.noise for r in density})),
-        _density_grid(density),
+        _density_table(density),
         tuple(_rate_plot(rates, name, ("local",)) for name in names),
         tuple(_rate_plot(rates, name, ("global", "global, volume")) for name in names),
-        _rate_grid(rates),
+        _rate_table(rates),
     )
 
 
@@ -82,7 +84,7 @@ def _density_plot(rows: Sequence[DensityRow], noise: float) -> Plot:
 
 def _top(rows: Sequence[DensityRow]) -> float:
     """Of the axis that figures of all noises share."""
-    return 1.05 * max(row.error + (number(row.interval) or 0.0) for row in rows)
+    return 1.05 * max(row.error + _half(row.interval) for row in rows)
 
 
 def _rate_plot(rows: Sequence[ConsistencyRow], manifold: str, errors: tuple[str, ...]) -> Plot:
@@ -127,10 +129,10 @@ def _curve(
         "mode": "lines+markers",
         "name": name,
         "x": list(x),
-        "y": [number(value) for value in y],
+        "y": numbers(y, 17),
         "error_y": {
             "type": "data",
-            "array": [number(value) or 0.0 for value in half],
+            "array": [_half(value) for value in half],
             "color": color,
             "thickness": 1.2,
             "width": 3,
@@ -150,38 +152,42 @@ def _layout(x: str, y: str) -> dict[str, Any]:
     }
 
 
-def _density_grid(rows: Sequence[DensityRow]) -> Grid:
+def _half(value: float | None) -> float:
+    """Half an interval, which has no width where there is none."""
+    return value if value is not None and isfinite(value) else 0.0
+
+
+def _density_table(rows: Sequence[DensityRow]) -> Table:
     kappas = sorted({row.kappa for row in rows})
-    lines: dict[tuple[str, str, str, str], dict[float, tuple[str, float]]] = {}
+    names = ("noise", "bandwidth", "spectrum", "density")
+    lines: dict[tuple[str, str, str, str], dict[str, Any]] = {}
     for row in rows:
         setting = (f"{row.noise:g}", row.bandwidth, row.spectrum, row.density)
-        text = f"{row.error:.3f} ± {row.interval:.3f}"
-        lines.setdefault(setting, {})[row.kappa] = text, row.error
-    return make_grid(
-        "Density check",
-        ("noise", "bandwidth", "spectrum", "density", *(f"κ = {kappa:g}" for kappa in kappas)),
-        [(*setting, *(cells[kappa] for kappa in kappas)) for setting, cells in lines.items()],
-        left=4,
-    )
+        line = lines.setdefault(setting, dict(zip(names, setting, strict=True)))
+        line[f"{row.kappa:g}"] = Estimate(row.error, row.interval)
+    columns = [Column(name, name, left=True) for name in names]
+    columns += [Column(f"{kappa:g}", f"κ = {kappa:g}", estimate) for kappa in kappas]
+    return Table("Density check", columns, list(lines.values()))
 
 
-def _rate_grid(rows: Sequence[ConsistencyRow]) -> Grid:
-    return make_grid(
-        "Consistency",
-        ("manifold", "error", "k", *(f"n = {n}" for n in _SIZES), "slope", "slope of the bound"),
-        [
-            (
-                row.manifold,
-                row.error,
-                (str(row.degree), float(row.degree)),
-                *(
-                    (f"{mean:.4f} ± {half:.4f}", mean)
-                    for mean, half in zip(row.means, row.intervals, strict=True)
-                ),
-                (f"{row.slope:+.2f}".replace("-", "−"), row.slope),
-                (f"{row.predicted:+.2f}".replace("-", "−"), row.predicted),
-            )
-            for row in rows
-        ],
-        left=2,
-    )
+def _rate_table(rows: Sequence[ConsistencyRow]) -> Table:
+    def mean_of(i: int) -> Any:
+        return lambda row: Estimate(row.means[i], row.intervals[i])
+
+    columns = [
+        Column("manifold", "manifold", left=True),
+        Column("error", "error", left=True),
+        Column("degree", "k"),
+        *(Column(f"n{n}", f"n = {n}", _four_digits, mean_of(i)) for i, n in enumerate(_SIZES)),
+        Column("slope", "slope", _slope),
+        Column("predicted", "slope of the bound", _slope),
+    ]
+    return Table.of("Consistency", columns, rows)
+
+
+def _four_digits(value: Estimate) -> str:
+    return f"{value.mean:.4f} ± {value.half:.4f}"
+
+
+def _slope(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")

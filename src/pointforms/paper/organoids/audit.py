@@ -1,4 +1,4 @@
-"""The leakage audit of prepared tasks."""
+"""A search for leaks in prepared tasks."""
 
 from __future__ import annotations
 
@@ -13,17 +13,27 @@ from scipy.special import softmax
 from pointforms.estimators.metrics import auroc
 from pointforms.paper.organoids.catalogue import read_facts
 from pointforms.paper.organoids.labels import RESPONSES
+from pointforms.paper.organoids.prepared_tasks import load_from
 from pointforms.paper.organoids.schema import Policy, schema, withheld
-from pointforms.paper.organoids.task import load_from
 from pointforms.tasks.task import Task
 
-COPY = 0.99  # a correlation from which on a marker is a copy of another
+COPY = 0.99  # a marker with at least this correlation to another counts as its copy
 _PERMUTATIONS, _TOLERANCE = 20, 0.05
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at, and whether it was as it should be."""
+    """The result of one check.
+
+    Attributes
+    ----------
+    task : str
+    what : str
+        What was checked.
+    passed : bool
+    found : str
+        The details, in words.
+    """
 
     task: str
     what: str
@@ -32,24 +42,31 @@ class Finding:
 
 
 def audit(folder: Path, seed: int = 0) -> list[Finding]:
-    """Look for ways in which a prepared task could tell its labels.
+    """Search a prepared task for ways in which its inputs could reveal its labels.
 
     - no group is on two sides of a fold or of the split
-    - no withheld marker is among the inputs, and none of them is a copy of one
-    - no cloud of a response task is a control's, and no cell is in two clouds
+    - no withheld marker is among the inputs, and no input is a copy of one
+    - no cloud of a response task is a control, and no cell is in two clouds
     - with permuted labels nothing can be learned
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the prepared task.
+    seed : int, default 0
+        Seed of the permutations.
     """
-    told, task = read_facts(folder), load_from(folder)
-    name = str(told["task"]).removeprefix("pdo-")
+    facts, task = read_facts(folder), load_from(folder)
+    name = str(facts["task"]).removeprefix("pdo-")
     cells = np.load(folder / "audit.npz", allow_pickle=False)
-    found = [_groups(name, task), _rows(name, cells["rows"])]
+    findings = [_groups(name, task), _rows(name, cells["rows"])]
     if name in RESPONSES:
-        found += [
-            _withheld(name, told),
-            _copies(name, task, told, cells["withheld"]),
+        findings += [
+            _withheld(name, facts),
+            _copies(name, task, facts, cells["withheld"]),
             _controls(name, cells["conditions"]),
         ]
-    return [*found, _permuted(name, task, seed)]
+    return [*findings, _permuted(name, task, seed)]
 
 
 def _groups(name: str, task: Task) -> Finding:
@@ -59,37 +76,40 @@ def _groups(name: str, task: Task) -> Finding:
         for sides in (task.folds, task.split)
         if len(np.unique(sides[task.groups == group])) > 1
     ]
-    told = f"{len(set(torn))} groups are on two sides" if torn else "every group is on one side"
-    return Finding(name, "groups", not torn, told)
+    words = f"{len(set(torn))} groups are on two sides" if torn else "every group is on one side"
+    return Finding(name, "groups", not torn, words)
 
 
 def _rows(name: str, rows: np.ndarray) -> Finding:
     twice = len(rows) - len(np.unique(rows))
-    told = f"{twice} cells are in two clouds" if twice else f"{len(rows)} cells, each in one cloud"
-    return Finding(name, "cells", twice == 0, told)
+    words = f"{twice} cells are in two clouds" if twice else f"{len(rows)} cells, each in one cloud"
+    return Finding(name, "cells", twice == 0, words)
 
 
-def _withheld(name: str, told: dict[str, Any]) -> Finding:
-    policy: Policy = told["policy"]
-    leaked = sorted(set(withheld(name, policy)) & set(told["markers"]))
+def _withheld(name: str, facts: dict[str, Any]) -> Finding:
+    policy: Policy = facts["policy"]
+    leaked = sorted(set(withheld(name, policy)) & set(facts["markers"]))
     words = f"inputs: {', '.join(leaked)}" if leaked else "no marker of the label is an input"
     return Finding(name, "withheld markers", not leaked, words)
 
 
-def _copies(name: str, task: Task, told: dict[str, Any], hidden: np.ndarray) -> Finding:
-    """Correlations, over all cells, of inputs with what is withheld."""
+def _copies(name: str, task: Task, facts: dict[str, Any], hidden: np.ndarray) -> Finding:
+    """Check the correlations, over all cells, of inputs with withheld markers."""
     inputs = np.concatenate(task.clouds).astype(np.float64)
-    found = _correlations(inputs, hidden.astype(np.float64))
-    pairs = np.argwhere(found >= COPY)
+    correlations = _correlations(inputs, hidden.astype(np.float64))
+    pairs = np.argwhere(correlations >= COPY)
     if len(pairs):
         i, j = pairs[0]
-        words = f"{told['markers'][i]} is a copy of {told['withheld'][j]} ({found[i, j]:.3f})"
+        words = (
+            f"{facts['markers'][i]} is a copy of {facts['withheld'][j]} ({correlations[i, j]:.3f})"
+        )
         return Finding(name, "copies", False, words)
-    return Finding(name, "copies", True, f"largest correlation {found.max(initial=0.0):.2f}")
+    largest = correlations.max(initial=0.0)
+    return Finding(name, "copies", True, f"largest correlation {largest:.2f}")
 
 
 def _correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """|r| of every column of a with every one of b; 0 where one is constant."""
+    """Return |r| of every column of a with every column of b; 0 where one is constant."""
 
     def standard(x: np.ndarray) -> np.ndarray:
         centred = x - x.mean(0)
@@ -97,19 +117,19 @@ def _correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         scaled: np.ndarray = centred / np.where(size > 0, size, np.inf)
         return scaled
 
-    found: np.ndarray = np.abs(standard(a).T @ standard(b))
-    return found
+    absolute: np.ndarray = np.abs(standard(a).T @ standard(b))
+    return absolute
 
 
 def _controls(name: str, conditions: Sequence[str]) -> Finding:
     vehicles = set(schema().vehicles.values())
     wrong = [str(c) for c in conditions if vehicles & set(str(c).split("/"))]
-    told = f"clouds of controls: {', '.join(wrong[:3])}" if wrong else "no cloud is a control's"
-    return Finding(name, "controls", not wrong, told)
+    words = f"clouds of controls: {', '.join(wrong[:3])}" if wrong else "no cloud is a control"
+    return Finding(name, "controls", not wrong, words)
 
 
 def _permuted(name: str, task: Task, seed: int) -> Finding:
-    """AUROC of a ridge regression on cloud means and deviations, labels permuted."""
+    """Check the AUROC of a ridge regression on means and deviations, with permuted labels."""
     rng = np.random.default_rng(seed)
     labels = np.stack([rng.permutation(task.labels) for _ in range(_PERMUTATIONS)])
     areas = []
@@ -118,7 +138,7 @@ def _permuted(name: str, task: Task, seed: int) -> Finding:
         X = np.stack([np.r_[c.mean(0), c.std(0)] for c in task.in_fold(fold)]).astype(np.float64)
         scale = X[train].std(0)
         X = (X - X[train].mean(0)) / np.where(scale > 0, scale, 1)
-        # (XᵀX + λ) W = Xᵀ Y, of all permutations at once
+        # (XᵀX + λ) W = Xᵀ Y, for all permutations at once
         ridge = X[train].T @ X[train] + len(X) * np.eye(X.shape[1])
         solved = X[test] @ np.linalg.solve(ridge, X[train].T)
         for y in labels:

@@ -46,6 +46,11 @@ def prepared_folder() -> Path:
     return Path(os.environ.get(VARIABLE, _FOLDER))
 
 
+def use_folder(folder: Path) -> None:
+    """Let this process, and those it starts, find prepared tasks in a folder."""
+    os.environ[VARIABLE] = str(folder.resolve())
+
+
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return what the preparation of a task has noted about it."""
     file = folder / "task.json"
@@ -75,7 +80,7 @@ class OrganoidTaskEntry(TaskEntry):
         return prepared_folder() / self.name
 
     def _make(self, seed: int, **sizes: int) -> Task:
-        loader = importlib.import_module("pointforms.paper.organoids.task")
+        loader = importlib.import_module("pointforms.paper.organoids.prepared_tasks")
         task: Task = loader.load_from(self.folder, seed, **sizes)
         return task
 
@@ -119,7 +124,7 @@ def _entry(name: str, description: str) -> OrganoidTaskEntry:
         COMPONENTS if response else _MARKERS,
         2 if response else _CLASSES[name],
         f"organoids: {description}",
-        "pointforms.paper.organoids.task:load_from",
+        "pointforms.paper.organoids.prepared_tasks:load_from",
         recorded=True,
         by_fold=response,
         prepared=True,

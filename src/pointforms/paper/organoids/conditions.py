@@ -1,4 +1,4 @@
-"""One pass over the table: means of every condition, and a few of its cells."""
+"""One pass over the table: the means of every condition, and a sample of its cells."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pointforms.paper.organoids.schema import schema
-from pointforms.paper.organoids.table import Part
+from pointforms.paper.organoids.table import CellBlock
 
 _SCALE = 5.0  # asinh(x / 5), the usual scale of mass cytometry
 
 
 class Condition(NamedTuple):
-    """Cells of one type in the wells of one treatment; replicate "" where they are pooled."""
+    """Cells of one type in the wells of one treatment; `replicate` is "" where they are pooled."""
 
     patient: str
     culture: str
@@ -27,10 +27,11 @@ class Condition(NamedTuple):
 
     @property
     def is_control(self) -> bool:
+        """Whether the treatment is the vehicle of the plate."""
         return schema().vehicles.get(self.plate) == self.treatment
 
     def control(self) -> Condition:
-        """The vehicle of its plate: same patient, culture, cell type and plate."""
+        """Return the vehicle condition of the same patient, culture, cell type and plate."""
         vehicle = schema().vehicles.get(self.plate)
         if vehicle is None:
             raise ValueError(f"plate {self.plate!r} has no known vehicle: {schema().vehicles}")
@@ -45,19 +46,22 @@ _COLUMNS = ("Patient", "Culture", "Cell_type", "Plate", "Treatment", "Concentrat
 
 @dataclass(frozen=True)
 class Gathered:
-    """What the table says of its conditions.
+    """Means and sampled cells of the conditions of a table.
 
     Attributes
     ----------
-    markers : names, M of them
-    count : condition -> cells
-    mean : condition -> (M,)
-        Of asinh(x / 5), over all its cells.
-    cells : condition -> (m, M)
-        At most so many of them, transformed, in the order of the table.
-    rows : condition -> (m,)
-        Where in the table those are.
-    read, dropped : rows, and those of them with a value that is not finite
+    markers : tuple of str
+        The M names.
+    count : dict of Condition to int
+        Number of cells.
+    mean : dict of Condition to (M,) array
+        Mean of asinh(x / 5) over all cells.
+    cells : dict of Condition to (m, M) array
+        The sampled cells, transformed, in the order of the table.
+    rows : dict of Condition to (m,) array
+        Their rows in the table.
+    read, dropped : int
+        Number of rows, and of those with a value that is not finite.
     """
 
     markers: tuple[str, ...]
@@ -69,8 +73,8 @@ class Gathered:
     dropped: int
 
 
-class _Sample:
-    """Sums over a condition, and its cells of least priority."""
+class _Accumulator:
+    """Sums over a condition, and its cells of lowest priority number."""
 
     def __init__(self, markers: int) -> None:
         self.count, self.total = 0, np.zeros(markers)
@@ -81,7 +85,7 @@ class _Sample:
     def add(self, cells: np.ndarray, rows: np.ndarray, priority: np.ndarray, most: int) -> None:
         self.count += len(cells)
         self.total += cells.sum(0)
-        if len(self.rows) == most:  # most cells of a large condition are no candidates
+        if len(self.rows) == most:  # most cells of a large condition cannot be kept
             good = priority < self.priority.max()
             cells, rows, priority = cells[good], rows[good], priority[good]
         if not len(rows):
@@ -94,7 +98,7 @@ class _Sample:
 
 
 def gather(
-    parts: Iterable[Part],
+    blocks: Iterable[CellBlock],
     markers: Sequence[str],
     most: int = 256,
     replicates: bool = False,
@@ -102,63 +106,74 @@ def gather(
 ) -> Gathered:
     """Transform the cells, and keep the means and at most `most` cells of every condition.
 
-    Which cells are kept depends on their rows and the seed only, not on how the table is cut into
-    parts: those with the smallest hash of both.
+    The cells with the smallest hash of row and seed are kept, so that the choice does not depend
+    on how the table is cut into blocks.
 
     Parameters
     ----------
-    replicates : whether replicates are conditions of their own; else they are pooled
+    blocks : iterable of CellBlock
+        The table.
+    markers : sequence of str
+        Names of the columns of the blocks.
+    most : int, default 256
+        Largest number of cells to keep per condition.
+    replicates : bool, default False
+        Treat replicates as conditions of their own instead of pooling them.
+    seed : int, default 0
+        Seed of the choice of cells.
     """
-    samples: dict[Condition, _Sample] = {}
+    sums: dict[Condition, _Accumulator] = {}
     read = dropped = 0
-    for part in parts:
-        read += len(part)
-        finite = np.isfinite(part.markers).all(1)
+    for block in blocks:
+        read += len(block)
+        finite = np.isfinite(block.markers).all(1)
         dropped += int((~finite).sum())
-        group, conditions = _grouped(part, finite, replicates)
+        group, conditions = _grouped(block, finite, replicates)
         rows = np.flatnonzero(finite)
-        cells = np.arcsinh(part.markers[rows] / _SCALE)
+        cells = np.arcsinh(block.markers[rows] / _SCALE)
         order = np.argsort(group, kind="stable")
-        rows, cells = rows[order] + part.first, cells[order]
+        rows, cells = rows[order] + block.first, cells[order]
         priority = _hash(rows, seed)
         ends = np.cumsum(np.bincount(group, minlength=len(conditions)))
         for condition, start, end in zip(conditions, [0, *ends[:-1]], ends, strict=True):
-            sample = samples.setdefault(condition, _Sample(len(markers)))
-            sample.add(cells[start:end], rows[start:end], priority[start:end], most)
-    found = {condition: samples[condition] for condition in sorted(samples)}
-    orders = {condition: np.argsort(sample.rows) for condition, sample in found.items()}
+            one = sums.setdefault(condition, _Accumulator(len(markers)))
+            one.add(cells[start:end], rows[start:end], priority[start:end], most)
+    ordered = {condition: sums[condition] for condition in sorted(sums)}
+    orders = {condition: np.argsort(one.rows) for condition, one in ordered.items()}
     return Gathered(
         tuple(markers),
-        {c: sample.count for c, sample in found.items()},
-        {c: sample.total / sample.count for c, sample in found.items()},
-        {c: sample.cells[orders[c]] for c, sample in found.items()},
-        {c: sample.rows[orders[c]] for c, sample in found.items()},
+        {c: one.count for c, one in ordered.items()},
+        {c: one.total / one.count for c, one in ordered.items()},
+        {c: one.cells[orders[c]] for c, one in ordered.items()},
+        {c: one.rows[orders[c]] for c, one in ordered.items()},
         read,
         dropped,
     )
 
 
-def _grouped(part: Part, kept: np.ndarray, replicates: bool) -> tuple[np.ndarray, list[Condition]]:
-    """A number for the condition of every kept row, and the conditions."""
+def _grouped(
+    block: CellBlock, kept: np.ndarray, replicates: bool
+) -> tuple[np.ndarray, list[Condition]]:
+    """Return a number for the condition of every kept row, and the conditions."""
     code = np.zeros(int(kept.sum()), dtype=np.int64)
     names = _COLUMNS if replicates else _COLUMNS[:-1]
     for name in names:
-        codes, values = part.metadata[name]
+        codes, values = block.metadata[name]
         code = code * len(values) + codes[kept]
-    found, group = np.unique(code, return_inverse=True)
+    distinct, group = np.unique(code, return_inverse=True)
     conditions = []
-    for number in found.tolist():
-        told = []
+    for number in distinct.tolist():
+        parts = []
         for name in reversed(names):
-            values = part.metadata[name][1]
+            values = block.metadata[name][1]
             number, place = divmod(number, len(values))
-            told.append(values[place])
-        conditions.append(Condition(*reversed(told)))
+            parts.append(values[place])
+        conditions.append(Condition(*reversed(parts)))
     return group, conditions
 
 
 def _hash(rows: np.ndarray, seed: int) -> np.ndarray:
-    """Well mixed bits of row numbers (the finaliser of SplitMix64)."""
+    """Return well-mixed bits of row numbers (the finaliser of SplitMix64)."""
     with np.errstate(over="ignore"):
         x = rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(seed + 1)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,7 +1,7 @@
 """Labels of the response tasks, from treated conditions and their matched controls.
 
 Every score is a difference of means of asinh(x / 5) to the vehicle of the same patient, culture,
-cell type and plate. Controls make labels, and never inputs.
+cell type and plate. Controls are used for labels, never as inputs.
 """
 
 from __future__ import annotations
@@ -14,20 +14,24 @@ import numpy as np
 from pointforms.paper.organoids.conditions import Condition
 from pointforms.paper.organoids.schema import FIBROBLAST, TUMOUR, module
 
-TOP = 0.3  # of scores, which are labelled 1
+TOP = 0.3  # share of the conditions, those of the highest scores, that are labelled 1
 STRICT_DEATH, STRICT_INDEX = 0.05, 0.02
 
 
 @dataclass(frozen=True)
-class Labels:
+class ResponseLabels:
     """Labels of treated conditions.
 
     Attributes
     ----------
-    score : condition -> the number behind its label
-    label : condition -> 0 or 1
-    strict : condition -> the auxiliary label of tumor-selective; empty for others
-    without_control : treated conditions that were left out, for want of what they are matched to
+    score : dict of Condition to float
+        The number behind each label.
+    label : dict of Condition to int
+        0 or 1.
+    strict : dict of Condition to int
+        The auxiliary label of tumor-selective; empty for the other tasks.
+    without_control : tuple of Condition
+        Treated conditions that were left out because what they are compared with is missing.
     """
 
     score: dict[Condition, float]
@@ -37,28 +41,29 @@ class Labels:
 
 
 class Means:
-    """Mean markers of conditions, by name of module."""
+    """Means of the markers of conditions, averaged over modules of markers."""
 
     def __init__(self, markers: tuple[str, ...], mean: Mapping[Condition, np.ndarray]) -> None:
         self.places = {name: i for i, name in enumerate(markers)}
         self.mean = mean
 
     def level(self, condition: Condition, name: str) -> float:
-        """The mean over the markers of a module."""
+        """Return the mean over the markers of a module."""
         return float(np.mean([self.mean[condition][self.places[m]] for m in module(name)]))
 
     def change(self, condition: Condition, name: str) -> float:
-        """Of a module, from the matched control to the treated condition."""
+        """Return the change of a module from the matched control to the treated condition."""
         return self.level(condition, name) - self.level(condition.control(), name)
 
     def has(self, *conditions: Condition) -> bool:
+        """Whether all conditions and their controls are known."""
         return all(c in self.mean and c.control() in self.mean for c in conditions)
 
 
-def tumor_selective(means: Means) -> Labels:
-    """TI = Δ(tumour death) - max(Δ(fibroblast death), 0) > 0, in the co-culture.
+def tumor_selective(means: Means) -> ResponseLabels:
+    """Label by TI = Δ(tumour death) - max(Δ(fibroblast death), 0) > 0, in the co-culture.
 
-    The strict label asks for Δ(tumour death) ≥ 0.05 and TI ≥ 0.02.
+    The strict label needs Δ(tumour death) ≥ 0.05 and TI ≥ 0.02.
     """
     score, strict, left = {}, {}, []
     for tumour in _treated(means, "PDOF", TUMOUR):
@@ -70,11 +75,11 @@ def tumor_selective(means: Means) -> Labels:
         index = death - max(means.change(fibroblast, "apoptosis"), 0.0)
         score[tumour] = index
         strict[tumour] = int(death >= STRICT_DEATH and index >= STRICT_INDEX)
-    return Labels(score, {c: int(s > 0) for c, s in score.items()}, strict, tuple(left))
+    return ResponseLabels(score, {c: int(s > 0) for c, s in score.items()}, strict, tuple(left))
 
 
-def functional_perturbation(means: Means) -> Labels:
-    """EFP: apoptosis + DNA damage - cell cycle, of the organoids alone."""
+def functional_perturbation(means: Means) -> ResponseLabels:
+    """Label by apoptosis + DNA damage - cell cycle (EFP), in organoids alone."""
     signs = {"apoptosis": 1, "dna_damage": 1, "cell_cycle": -1}
     treated = _treated(means, "PDO", TUMOUR)
     kept = [c for c in treated if means.has(c)]
@@ -82,11 +87,11 @@ def functional_perturbation(means: Means) -> Labels:
     return _top(treated, kept, changes, signs)
 
 
-def fibroblast_reprogramming(means: Means) -> Labels:
-    """CAF: what the co-culture adds to a treatment's effect on the tumour cells.
+def fibroblast_reprogramming(means: Means) -> ResponseLabels:
+    """Label by what the co-culture adds to a treatment's effect on the tumour cells (CAF).
 
-    - epithelial + mesenchymal + survival - cell cycle, each the change in co-culture less that in
-    monoculture.
+    The score is -epithelial + mesenchymal + survival - cell cycle, each the change in co-culture
+    less that in monoculture.
     """
     signs = {"epithelial": -1, "mesenchymal": 1, "survival": 1, "cell_cycle": -1}
     treated = _treated(means, "PDOF", TUMOUR)
@@ -111,16 +116,16 @@ def _top(
     kept: list[Condition],
     changes: dict[str, list[float]],
     signs: dict[str, int],
-) -> Labels:
-    """Sums of robustly scaled changes; the top 30 % are labelled 1."""
+) -> ResponseLabels:
+    """Add up robustly scaled changes, and label the top 30 % with 1."""
     total = np.zeros(len(kept))
     for name, sign in signs.items():
-        total += sign * robust(np.array(changes[name]))
-    # of equal scores the first condition has the higher rank, so that there are exactly so many
+        total += sign * robust_scores(np.array(changes[name]))
+    # ties go to the first condition, so that the number of labels 1 is exact
     order = sorted(range(len(kept)), key=lambda i: (-total[i], kept[i]))
     top = set(order[: round(TOP * len(kept))])
     left = tuple(c for c in treated if c not in set(kept))
-    return Labels(
+    return ResponseLabels(
         {c: float(total[i]) for i, c in enumerate(kept)},
         {c: int(i in top) for i, c in enumerate(kept)},
         {},
@@ -128,8 +133,8 @@ def _top(
     )
 
 
-def robust(values: np.ndarray) -> np.ndarray:
-    """(x - median) / (1.4826 MAD); a module that does not vary counts nothing."""
+def robust_scores(values: np.ndarray) -> np.ndarray:
+    """Return (x - median) / (1.4826 MAD); zeros for values that do not vary."""
     if not len(values):
         return values
     centred = values - np.median(values)

@@ -1,11 +1,9 @@
-"""From the table to folders of prepared tasks: clouds of cells with labels, groups and folds."""
+"""Preparation of tasks from the table: clouds of cells with labels, groups and folds."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,13 +23,14 @@ from pointforms.paper.organoids.catalogue import (
     RESPONSE_TASKS,
 )
 from pointforms.paper.organoids.conditions import Condition, Gathered, gather
-from pointforms.paper.organoids.labels import RESPONSES, Labels, Means
+from pointforms.paper.organoids.labels import RESPONSES, Means, ResponseLabels
 from pointforms.paper.organoids.schema import PAIRS, Policy, schema, withheld
 from pointforms.paper.organoids.simulate import MARK
-from pointforms.paper.organoids.table import CellTable, Part
+from pointforms.paper.organoids.table import CellBlock, CellTable
+from pointforms.support.files import atomic
 from pointforms.tasks.task import grouped_folds
 
-# 44-marker tasks: what their classes are.
+# Classes of the tasks with all markers.
 CLASSES: dict[str, Callable[[Condition], str]] = {
     "celltype": lambda c: c.cell_type,
     "culture": lambda c: c.culture,
@@ -47,13 +46,19 @@ class Options:
 
     Attributes
     ----------
-    policy : which markers of a label are withheld from its inputs
-    replicates : whether the replicates of a condition are clouds of their own
-    optional : whether the marker that 45 % of the rows lack is kept, and those rows dropped
-    without_caspase : celltype without cCaspase_3, a marker of cell types too
-    drop_unmatched : whether treated conditions without their control, or without the culture or
-        cell type that a label compares them with, are left out; otherwise they are an error
-    seed : of the cells that are kept, the folds and the split
+    policy : {"strict", "relaxed"}, default "strict"
+        Which markers of a label are withheld from its inputs.
+    replicates : bool, default False
+        Make one cloud per replicate instead of one per condition.
+    optional : bool, default False
+        Keep the marker that 45 % of the rows lack, and drop those rows.
+    without_caspase : bool, default False
+        Prepare celltype without cCaspase_3, which also depends on the cell type.
+    drop_unmatched : bool, default False
+        Leave out treated conditions without their control, or without the culture or cell type
+        that a label compares them with, instead of raising an error.
+    seed : int, default 0
+        Seed of the cells that are kept, the folds and the split.
     """
 
     policy: Policy = "strict"
@@ -71,9 +76,21 @@ def prepare(
     options: Options | None = None,
     advance: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Path]:
-    """Write tasks of a table to folders, each whole or not at all, and give the folders.
+    """Write tasks of a table to folders, each complete or not at all, and return the folders.
 
-    One pass over the table serves all of them.
+    One pass over the table serves all tasks.
+
+    Parameters
+    ----------
+    table : path-like
+        The table of cells.
+    out : path-like
+        Where the folders of the tasks are written.
+    tasks : sequence of str, optional
+        Names without "pdo-" (default: all seven).
+    options : Options, optional
+    advance : callable, optional
+        Called with the number of rows whenever some are read.
     """
     for name in tasks:
         if name not in TASKS:
@@ -82,16 +99,16 @@ def prepare(
     markers = (*known.markers, known.optional) if options.optional else known.markers
     source = CellTable(table, markers)
     most = RESPONSE_CELLS if set(tasks) & set(RESPONSES) else MARKER_CELLS
-    found = gather(_counted(source.parts(), advance), markers, most, False, options.seed)
-    if not found.count:
+    pooled = gather(_counted(source.blocks(), advance), markers, most, False, options.seed)
+    if not pooled.count:
         raise ValueError(f"{os.fspath(table)!r} has no rows that can be used")
-    wells = found
+    wells = pooled
     if options.replicates:
-        again = _counted(source.parts(), lambda rows: None)
+        again = _counted(source.blocks(), lambda rows: None)
         wells = gather(again, markers, most, True, options.seed)
     content = {
         name: (
-            _response(name, found, wells, options)
+            _response(name, pooled, wells, options)
             if name in RESPONSES
             else _markers(name, wells, options)
         )
@@ -100,8 +117,8 @@ def prepare(
     facts = {
         "table": Path(table).name,
         "simulated": _is_simulated(Path(table)),
-        "rows": found.read,
-        "dropped": found.dropped,
+        "rows": pooled.read,
+        "dropped": pooled.dropped,
         "version": __version__,
     }
     folder = Path(out)
@@ -113,7 +130,7 @@ def prepare(
 
 
 @dataclass(frozen=True)
-class Prepared:
+class TaskDraft:
     """A task before it is written; `rows` and `hidden` markers of its cells are for the audit."""
 
     name: str
@@ -129,42 +146,42 @@ class Prepared:
     notes: list[str]
 
 
-def _response(name: str, found: Gathered, wells: Gathered, options: Options) -> Prepared:
-    labels: Labels = RESPONSES[name](Means(found.markers, found.mean))
+def _response(name: str, pooled: Gathered, wells: Gathered, options: Options) -> TaskDraft:
+    labels: ResponseLabels = RESPONSES[name](Means(pooled.markers, pooled.mean))
     if not labels.label:
         raise ValueError(
-            f"{name}: no condition has all that its label needs (controls, both cell types, both "
-            "cultures); see the plates and vehicles of the table"
+            f"{name}: no condition has everything its label needs (controls, both cell types, "
+            "both cultures): check the plates and vehicles of the table"
         )
     notes = []
     if labels.without_control:
         count = len(labels.without_control)
-        told = ", ".join(str(c) for c in labels.without_control[:5]) + ", …" * (count > 5)
+        listed = ", ".join(str(c) for c in labels.without_control[:5]) + ", …" * (count > 5)
         what = f"{count} treated conditions lack the control or the partner of their label"
         if not options.drop_unmatched:
-            raise ValueError(f"{name}: {what}: {told}; `--drop-unmatched` leaves them out")
-        notes.append(f"{what} and were left out: {told}")
+            raise ValueError(f"{name}: {what}: {listed}; `--drop-unmatched` leaves them out")
+        notes.append(f"{what} and were left out: {listed}")
     out = set(withheld(name, options.policy))
     kept = [i for i, marker in enumerate(wells.markers) if marker not in out]
     hidden = [wells.markers.index(marker) for marker in withheld(name, options.policy)]
     chosen = [c for c in wells.cells if c._replace(replicate="") in labels.label]
-    pooled = [c._replace(replicate="") for c in chosen]
-    return Prepared(
+    conditions = [c._replace(replicate="") for c in chosen]
+    return TaskDraft(
         name,
         chosen,
         [wells.cells[c][:, kept] for c in chosen],
         [wells.rows[c] for c in chosen],
         [wells.cells[c][:, hidden] for c in chosen],
-        [str(labels.label[c]) for c in pooled],
+        [str(labels.label[c]) for c in conditions],
         [c.patient for c in chosen],
         tuple(wells.markers[i] for i in kept),
-        [labels.score[c] for c in pooled],
-        [labels.strict[c] for c in pooled] if labels.strict else [],
+        [labels.score[c] for c in conditions],
+        [labels.strict[c] for c in conditions] if labels.strict else [],
         notes,
     )
 
 
-def _markers(name: str, wells: Gathered, options: Options) -> Prepared:
+def _markers(name: str, wells: Gathered, options: Options) -> TaskDraft:
     drop = {"cCaspase_3"} if name == "celltype" and options.without_caspase else set()
     kept = [i for i, marker in enumerate(wells.markers) if marker not in drop]
     chosen = [c for c in wells.cells if (c.culture, c.cell_type) in PAIRS]
@@ -176,9 +193,9 @@ def _markers(name: str, wells: Gathered, options: Options) -> Prepared:
         some = np.sort(order[:MARKER_CELLS])
         cells.append(wells.cells[c][some][:, kept])
         rows.append(wells.rows[c][some])
-    # a patient is told from conditions that the folds have not seen together
+    # patients have to be recognised in conditions that training has not seen
     by = (lambda c: f"{c.plate}/{c.treatment}/{c.concentration}") if name == "patient" else None
-    return Prepared(
+    return TaskDraft(
         name,
         chosen,
         cells,
@@ -193,8 +210,8 @@ def _markers(name: str, wells: Gathered, options: Options) -> Prepared:
     )
 
 
-def _write(folder: Path, task: Prepared, facts: dict[str, Any], options: Options) -> Path:
-    """Write a task beside its place and move it there, so that no half of it is ever found."""
+def _write(folder: Path, task: TaskDraft, facts: dict[str, Any], options: Options) -> Path:
+    """Write a task to its folder, complete or not at all."""
     classes, labels = np.unique(task.labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"{task.name}: every cloud has the label {classes[0]!r}")
@@ -217,7 +234,7 @@ def _write(folder: Path, task: Prepared, facts: dict[str, Any], options: Options
     if task.strict:
         annotations["strict"] = np.array(task.strict)
     response = task.name in RESPONSES
-    told = {
+    notes = {
         "task": f"pdo-{task.name}",
         "description": _description(task.name, facts["simulated"]),
         **facts,
@@ -230,29 +247,19 @@ def _write(folder: Path, task: Prepared, facts: dict[str, Any], options: Options
         "components": COMPONENTS if response else None,
         "notes": task.notes,
     }
-    half = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        save_npz(clouds, half / "clouds.npz", annotations)
+    if folder.exists() and not (folder / "task.json").is_file():
+        raise FileExistsError(f"{os.fspath(folder)!r} exists and is not a prepared task")
+    with atomic(folder) as partial:
+        partial.mkdir()
+        save_npz(clouds, partial / "clouds.npz", annotations)
         np.savez_compressed(
-            half / "audit.npz",
+            partial / "audit.npz",
             rows=np.concatenate(task.rows),
             conditions=np.array([str(c) for c in task.conditions]),
             withheld=np.concatenate(task.hidden),
         )
-        (half / "task.json").write_text(json.dumps(told, indent=1, ensure_ascii=False), "utf-8")
-        if folder.exists():
-            _remove_prepared(folder)
-        os.replace(half, folder)
-    finally:
-        shutil.rmtree(half, ignore_errors=True)
+        (partial / "task.json").write_text(json.dumps(notes, indent=1, ensure_ascii=False), "utf-8")
     return folder
-
-
-def _remove_prepared(folder: Path) -> None:
-    """Make room where an earlier preparation stands, and nothing else."""
-    if not (folder / "task.json").is_file():
-        raise FileExistsError(f"{os.fspath(folder)!r} is there and is not a prepared task")
-    shutil.rmtree(folder)
 
 
 def _check_folds(name: str, labels: np.ndarray, groups: np.ndarray, folds: np.ndarray) -> None:
@@ -273,14 +280,14 @@ def _description(name: str, simulated: bool) -> str:
     return f"{'SIMULATED organoids' if simulated else 'organoids'}: {what}"
 
 
-def _counted(parts: Iterable[Part], advance: Callable[[int], None]) -> Iterable[Part]:
-    for part in parts:
-        yield part
-        advance(len(part))
+def _counted(blocks: Iterable[CellBlock], advance: Callable[[int], None]) -> Iterable[CellBlock]:
+    for block in blocks:
+        yield block
+        advance(len(block))
 
 
 def _is_simulated(path: Path) -> bool:
-    """Whether the table is one of ours, by the mark in its file."""
+    """Whether the table is a simulated one, by the mark in its file."""
     if path.suffix.lower() != ".parquet":
         return False
     from pyarrow import parquet

@@ -1,4 +1,4 @@
-"""What the organoid table has: columns, treatments, plates, and modules of markers."""
+"""The organoid table: its columns, treatments and plates, and modules of markers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,36 @@ from typing import Any, Literal
 
 Policy = Literal["strict", "relaxed"]
 TUMOUR, FIBROBLAST = "PDOs", "Fibs"
-# Cultures, each with the cell types it has: the pairs of which clouds are made.
+# Pairs of culture and cell type from which clouds are made.
 PAIRS = (("PDO", TUMOUR), ("PDOF", TUMOUR), ("PDOF", FIBROBLAST), ("F", FIBROBLAST))
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The table's columns, and the design of the plates.
+    """The columns of the table, and the design of the plates.
 
     Attributes
     ----------
-    markers : 44, and `optional`, which many rows lack
-    metadata : the other columns
-    treatments : code -> what it is
-    vehicles : plate -> the treatment that is its control
-    plates : plate -> treatment -> concentrations
+    markers : tuple of str
+        The 44 that every row has.
+    optional : str
+        A marker that many rows lack.
+    metadata : tuple of str
+        The other columns.
+    columns : tuple of str
+        All columns in their order.
+    values : dict of str to tuple of str
+        Values of metadata columns.
+    treatments : dict of str to str
+        What the codes of treatments mean.
+    vehicles : dict of str to str
+        The treatment that is the control, by plate.
+    plates : dict
+        Concentrations, by plate and treatment.
+    cells : dict
+        Numbers of cells, and dates.
+    quartiles : dict of str to tuple of float
+        Published quartiles of markers.
     """
 
     markers: tuple[str, ...]
@@ -39,7 +54,7 @@ class Schema:
     quartiles: dict[str, tuple[float, float, float]]
 
     def conditions(self) -> list[tuple[str, str, str]]:
-        """Plate, treatment and concentration of every well: 24 treated, three controls."""
+        """Return plate, treatment and concentration of every well: 24 treated, three controls."""
         return [
             (plate, treatment, concentration)
             for plate, treatments in self.plates.items()
@@ -50,7 +65,7 @@ class Schema:
 
 @cache
 def schema() -> Schema:
-    """The published table's."""
+    """Return the schema of the published table."""
     content = tomllib.loads((files(__package__) / "schema.toml").read_text("utf-8"))
     markers, optional = tuple(content["markers"]), content["optional_marker"]
     first, last = tuple(content["metadata"]), tuple(content["last_metadata"])
@@ -77,12 +92,18 @@ def _modules() -> dict[str, Any]:
 
 
 def module(name: str) -> tuple[str, ...]:
-    """The markers of a module."""
+    """Return the markers of a module."""
     return tuple(_modules()["modules"][name])
 
 
 def withheld(task: str, policy: Policy = "strict") -> tuple[str, ...]:
-    """Markers that a response task ("tumor-selective", "efp", "caf") keeps from its inputs."""
+    """Return the markers that a response task withholds from its inputs.
+
+    Parameters
+    ----------
+    task : {"tumor-selective", "efp", "caf"}
+    policy : {"strict", "relaxed"}, default "strict"
+    """
     if policy not in ("strict", "relaxed"):
         raise ValueError(f"policy={policy!r}: expected 'strict' or 'relaxed'")
     return tuple(marker for name in _modules()[task][policy] for marker in module(name))

@@ -1,9 +1,9 @@
-"""A simulated table of the published one's columns and design.
+"""A simulated table with the columns and the design of the published one.
 
-A cell is a place in a small space of states: phase of the cycle, damage, epithelial character,
-survival signalling. Drugs move cells in it, more or less by patient, dose and company of
-fibroblasts. Markers follow the states along curves, so a response changes the shape of a cloud in
-the markers that are not in its label too.
+A cell is a point in a small space of states: phase of the cycle, damage, epithelial character,
+survival signalling. Drugs move cells in it, by amounts that depend on the patient, the dose and
+the presence of fibroblasts. Markers follow the states along curves, so that a response also changes
+the shape of a cloud in markers that its label does not use.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import numpy as np
 
 from pointforms.paper.organoids.schema import FIBROBLAST, PAIRS, TUMOUR, module, schema
 from pointforms.support.extras import need
+from pointforms.support.files import atomic
 
-# Of the known single drugs: damage, arrest of the cycle, block of growth signals, and harm to
-# fibroblasts. Combinations add up; V keeps the damage that S does from being repaired.
+# Effects of the single drugs: damage, arrest of the cycle, block of growth signals, and harm to
+# fibroblasts. Combinations add up, and V prevents repair of the damage that S does.
 _DRUGS = {
     "S": (1.0, 0.6, 0.0, 0.25),
     "F": (0.7, 0.5, 0.1, 0.35),
@@ -32,11 +33,13 @@ _DRUGS = {
 _SYNERGY = {"VS": 0.5}
 # Median and quartile distance, on the scale asinh(x / 5), of markers whose quartiles are unknown.
 _USUAL = (3.0, 1.4)
+# Rows that are written at once.
+_GROUP = 1 << 17
 _STATES = 6  # cos and sin of the phase, cycling, damage, epithelial character, survival
 
 
 @dataclass(frozen=True)
-class Sample:
+class SimulatedSample:
     """Cells of one type in one well."""
 
     date: str
@@ -52,12 +55,13 @@ class Sample:
 
 
 class Simulator:
-    """Makes samples; one seed gives one table.
+    """Makes samples; the same seed gives the same table.
 
     Parameters
     ----------
-    cells : mean cells of a sample; None is the published size
-    seed : of everything
+    cells : int or None, default 120
+        Mean number of cells per sample; None gives the published size.
+    seed : int, default 0
     """
 
     def __init__(self, cells: int | None = 120, seed: int = 0) -> None:
@@ -70,7 +74,7 @@ class Simulator:
         M = len(self.markers)
         patients = known.values["Patient"]
         self.patient_offset = {p: rng.normal(0, 0.5, M) for p in patients}
-        # patients answer in ways of their own
+        # patients differ in how their markers respond
         self.patient_line = {p: rng.normal(0, 0.1, (_STATES, M)) for p in patients}
         self.date_offset = {d: rng.normal(0, 0.15, M) for d in known.cells["dates"]}
         self.sensitivity = {p: rng.lognormal(-0.1, 0.5, len(_DRUGS)) for p in patients}
@@ -82,19 +86,19 @@ class Simulator:
     # --- cells ------------------------------------------------------------------------------
 
     def _loadings(self, rng: np.random.Generator) -> None:
-        """How markers follow the states: a line, and a bend, for each."""
+        """Draw how markers follow the states: a linear and a bending term for each."""
         M, place = len(self.markers), {m: i for i, m in enumerate(self.markers)}
         self.line = rng.normal(0, 0.3, (_STATES, M))
         self.bend = rng.normal(0, 0.25, (_STATES, M))
-        self.line[3] *= 0.2  # damage itself is seen in few markers; it bends the others
+        self.line[3] *= 0.2  # damage shifts few markers and bends the others
         self.bend[3] *= 0.5
         self.line[:3], self.bend[:3] = 0.5 * self.line[:3], 0.5 * self.bend[:3]
         self.type_shift = {TUMOUR: rng.normal(0, 0.3, M), FIBROBLAST: rng.normal(0, 0.3, M)}
 
         def only(names: tuple[str, ...]) -> list[int]:
-            found = [place[name] for name in names]
-            self.line[:, found], self.bend[:, found] = 0, 0
-            return found
+            places = [place[name] for name in names]
+            self.line[:, places], self.bend[:, places] = 0, 0
+            return places
 
         self.apoptosis = only(module("apoptosis"))
         damage = only(module("dna_damage"))
@@ -122,8 +126,10 @@ class Simulator:
                 self.type_shift[kind][place[name]] = height
                 self.type_shift[other][place[name]] = -height
 
-    def _states(self, sample: Sample, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """States (n, 6) of cells, and which of them die (n,)."""
+    def _states(
+        self, sample: SimulatedSample, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the states (n, 6) of cells, and which of them die (n,)."""
         n = sample.cells
         damage, arrest, block, harm = self._effect(sample)
         tumour, together = sample.cell_type == TUMOUR, sample.culture == "PDOF"
@@ -149,8 +155,8 @@ class Simulator:
         )
         return states, dying
 
-    def _effect(self, sample: Sample) -> np.ndarray:
-        """Damage, arrest, block and harm that a treatment does to this patient's cells."""
+    def _effect(self, sample: SimulatedSample) -> np.ndarray:
+        """Return damage, arrest, block and harm by a treatment of this patient's cells."""
         code = sample.treatment
         if code in schema().vehicles.values():
             return np.zeros(4)
@@ -166,8 +172,8 @@ class Simulator:
         dose: np.ndarray = total * (int(sample.concentration) / 4) ** 0.7
         return dose
 
-    def _levels(self, sample: Sample, rng: np.random.Generator) -> np.ndarray:
-        """Markers of the cells, before they are given their usual size: (n, M)."""
+    def _levels(self, sample: SimulatedSample, rng: np.random.Generator) -> np.ndarray:
+        """Return markers of the cells before they are scaled to counts: (n, M)."""
         states, dying = self._states(sample, rng)
         own = self.patient_line[sample.patient] * (np.abs(self.line).sum(0) > 0)
         levels = states @ (self.line + own) + np.tanh(states) ** 2 @ self.bend
@@ -186,7 +192,7 @@ class Simulator:
         return noisy
 
     def _calibrate(self) -> None:
-        """Shift and stretch of every marker, so that its quartiles are near the published ones."""
+        """Set shift and stretch of every marker so that its quartiles are near the published."""
         rng = np.random.default_rng([self.seed, 1])
         pilot = [self._pilot(sample) for sample in self.design()]
         chosen = rng.permutation(len(pilot))[:400]
@@ -198,20 +204,20 @@ class Simulator:
         self.shift = median - self.stretch * middle
 
     @staticmethod
-    def _pilot(sample: Sample) -> Sample:
-        return Sample(**(vars(sample) | {"cells": 20}))
+    def _pilot(sample: SimulatedSample) -> SimulatedSample:
+        return SimulatedSample(**(vars(sample) | {"cells": 20}))
 
     @staticmethod
     def _quartiles(name: str) -> tuple[float, float]:
-        """Median and quartile distance of asinh(x / 5)."""
+        """Return median and quartile distance of asinh(x / 5)."""
         known = schema().quartiles.get(name)
         if known is None:
             return _USUAL
         low, middle, high = np.arcsinh(np.array(known) / 5)
         return float(middle), float(max(high - low, 0.4))
 
-    def cells_of(self, sample: Sample, number: int) -> np.ndarray:
-        """Raw counts of a sample's cells: (n, M); the optional marker is missing on some dates."""
+    def cells_of(self, sample: SimulatedSample, number: int) -> np.ndarray:
+        """Return raw counts of a sample's cells (n, M); some dates lack the optional marker."""
         rng = np.random.default_rng([self.seed, 2, number])
         values = self.shift + self.stretch * self._levels(sample, rng)
         counts: np.ndarray = np.maximum(5 * np.sinh(np.minimum(values, 11)), 0).round(3)
@@ -221,13 +227,13 @@ class Simulator:
 
     # --- design -----------------------------------------------------------------------------
 
-    def design(self) -> list[Sample]:
-        """Every sample of the table: patients × cultures × wells × replicates × cell types."""
+    def design(self) -> list[SimulatedSample]:
+        """Return every sample: patients × cultures × wells × replicates × cell types."""
         known = schema()
         rng = np.random.default_rng([self.seed, 3])
         dates, patients = known.cells["dates"], known.values["Patient"]
         total = sum(known.cells["patients"].values()) / len(patients)
-        found = []
+        samples = []
         for p, patient in enumerate(patients):
             size = known.cells["patients"][patient] / total
             for culture, cell_type in PAIRS:
@@ -238,8 +244,8 @@ class Simulator:
                     for replicate in known.values["Replicate"][:last]:
                         mean = usual if self.cells is None else self.cells
                         count = max(4, round(mean * size * rng.lognormal(-0.05, 0.3)))
-                        found.append(
-                            Sample(
+                        samples.append(
+                            SimulatedSample(
                                 date,
                                 patient,
                                 culture,
@@ -252,16 +258,16 @@ class Simulator:
                                 count,
                             )
                         )
-        return found
+        return samples
 
     def tables(self) -> Iterator[Any]:
-        """Arrow tables of the samples, one after another."""
+        """Return Arrow tables of the samples, one after another."""
         pa = need("pyarrow", "table")
         known = schema()
         for number, sample in enumerate(self.design()):
             counts, n = self.cells_of(sample, number), sample.cells
             columns: dict[str, Any] = dict(zip(self.markers, counts.T, strict=True))
-            told = {
+            metadata = {
                 "Date": sample.date,
                 "Patient": sample.patient,
                 "Culture": sample.culture,
@@ -271,12 +277,14 @@ class Simulator:
                 "Cell_type": sample.cell_type,
                 "Plate": sample.plate,
             }
-            columns |= {name: pa.array([value] * n, pa.string()) for name, value in told.items()}
+            columns |= {
+                name: pa.array([value] * n, pa.string()) for name, value in metadata.items()
+            }
             columns["Batch"] = np.full(n, sample.batch, dtype=np.int64)
             yield pa.table({name: columns[name] for name in known.columns})
 
 
-# What marks a file as simulated.
+# Metadata that marks a file as simulated.
 MARK = b"pointforms.simulated"
 
 
@@ -286,11 +294,17 @@ def write_simulated(
     seed: int = 0,
     advance: Callable[[int], None] = lambda samples: None,
 ) -> tuple[int, int]:
-    """Write a simulated table as parquet, marked so, and give its samples and rows.
+    """Write a simulated table as parquet, marked as simulated; return its samples and rows.
 
     Parameters
     ----------
-    cells : mean cells of a sample; None is the published size, 25 million rows
+    path : path-like
+        The .parquet file.
+    cells : int or None, default 120
+        Mean number of cells per sample; None gives the published size, 25 million rows.
+    seed : int, default 0
+    advance : callable, optional
+        Called with the number of samples whenever some are written.
     """
     need("pyarrow", "table")
     import pyarrow as pa
@@ -300,24 +314,21 @@ def write_simulated(
     if target.suffix.lower() != ".parquet":
         raise ValueError(f"{os.fspath(path)!r}: expected a name that ends in .parquet")
     simulator = Simulator(cells, seed)
-    half = target.with_name(f".{os.getpid()}-{target.name}")
-    writer, samples, rows, held, kept = None, 0, 0, 0, []
-    try:
+    samples, rows = 0, 0
+    with atomic(target) as partial:
+        writer, kept, held = None, [], 0
         for table in simulator.tables():
-            samples, rows, held = samples + 1, rows + len(table), held + len(table)
-            kept.append(table)
             if writer is None:
-                schema_ = table.schema.with_metadata({MARK: str(seed).encode()})
-                writer = parquet.ParquetWriter(half, schema_, compression="zstd")
-            if held >= 1 << 17:
-                writer.write_table(pa.concat_tables(kept).cast(writer.schema))
+                marked = table.schema.with_metadata({MARK: str(seed).encode()})
+                writer = parquet.ParquetWriter(partial, marked, compression="zstd")
+            samples, rows, held = samples + 1, rows + len(table), held + len(table)
+            kept.append(table.cast(writer.schema))
+            if held >= _GROUP:
+                writer.write_table(pa.concat_tables(kept))
                 kept, held = [], 0
             advance(1)
         if writer is not None:
             if kept:
-                writer.write_table(pa.concat_tables(kept).cast(writer.schema))
+                writer.write_table(pa.concat_tables(kept))
             writer.close()
-        os.replace(half, target)
-    finally:
-        half.unlink(missing_ok=True)
     return samples, rows

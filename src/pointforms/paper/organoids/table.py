@@ -1,4 +1,4 @@
-"""The table of cells, read in parts: parquet, Feather or CSV, checked against the schema."""
+"""The table of cells, read in blocks: parquet, Feather or CSV, checked against the schema."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from pointforms.paper.organoids.schema import schema
 from pointforms.support.extras import need
 
 _FORMATS = {".parquet": "parquet", ".feather": "feather", ".arrow": "feather", ".csv": "csv"}
-# Rows of a part: 54 columns of them are some 30 MB.
+# Rows per block: 54 columns of them take some 30 MB.
 _ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Part:
-    """Some rows.
+class CellBlock:
+    """Consecutive rows of the table.
 
     Attributes
     ----------
-    first : number of the first row in the table
-    metadata : column -> (codes (m,), values): row i has values[codes[i]]
-    markers : (m, M)
+    first : int
+        Number of the first row in the table.
+    metadata : dict of str to tuple
+        By column, codes (m,) and values: row i has values[codes[i]].
+    markers : (m, M) array
         Raw counts.
     """
 
@@ -43,8 +45,10 @@ class CellTable:
 
     Parameters
     ----------
-    path : a .parquet, .feather, .arrow or .csv file
-    markers : the markers to read
+    path : path-like
+        A .parquet, .feather, .arrow or .csv file.
+    markers : sequence of str, optional
+        The markers to read (default: the 44 that every row has).
     """
 
     def __init__(self, path: str | os.PathLike[str], markers: Sequence[str] | None = None) -> None:
@@ -54,8 +58,8 @@ class CellTable:
         kind = _FORMATS.get(self.path.suffix.lower())
         if kind is None:
             raise ValueError(
-                f"{os.fspath(path)!r}: expected a table that ends in {', '.join(_FORMATS)}; the "
-                "publisher's pickle becomes one by `npf pdo convert --trust-pickle`"
+                f"{os.fspath(path)!r}: expected a table that ends in {', '.join(_FORMATS)}; `npf "
+                "pdo convert --trust-pickle` converts the publisher's pickle"
             )
         if not self.path.is_file():
             raise FileNotFoundError(f"no table {os.fspath(path)!r}")
@@ -83,18 +87,18 @@ class CellTable:
             raise ValueError(f"{self.path.name} is not a {kind} table: {error}") from None
 
     def rows(self) -> int:
-        """How many there are; 0 where only reading tells."""
+        """Return the number of rows; 0 for CSV files, which have to be read to know."""
         return 0 if self.path.suffix.lower() == ".csv" else int(self._data.count_rows())
 
-    def parts(self) -> Iterator[Part]:
-        """The rows in order, a part at a time."""
+    def blocks(self) -> Iterator[CellBlock]:
+        """Return the rows in order, one block at a time."""
         import pyarrow as pa
 
         first = 0
         try:
             for batch in self._batches([*schema().metadata, *self.markers]):
                 if batch.num_rows:
-                    yield _part(batch, first, self.markers)
+                    yield _block(batch, first, self.markers)
                     first += batch.num_rows
         except (pa.ArrowInvalid, OSError) as error:
             raise ValueError(
@@ -102,9 +106,9 @@ class CellTable:
             ) from None
 
     def _batches(self, columns: list[str]) -> Iterator[Any]:
-        """Record batches of some columns, with little of the file in memory at a time.
+        """Return record batches of some columns, with little of the file in memory at a time.
 
-        Left to itself Arrow keeps the bytes of a parquet file until its last row is read, and
+        By default Arrow keeps the bytes of a parquet file until its last row is read, and
         reads far ahead in a Feather file.
         """
         import pyarrow as pa
@@ -128,39 +132,45 @@ class CellTable:
         yield from scanner.to_batches()
 
 
-def check_columns(found: Any, markers: Sequence[str], label: str) -> list[str]:
-    """Refuse a table without the columns that are needed, with all that is wrong; give the extra.
+def check_columns(columns: Any, markers: Sequence[str], label: str) -> list[str]:
+    """Raise an error that lists all missing or wrong columns, or return the unknown ones.
 
     Parameters
     ----------
-    found : a pyarrow schema
+    columns : pyarrow.Schema
+    markers : sequence of str
+        The markers that are needed.
+    label : str
+        Name of the table in messages.
     """
     from pyarrow import types
 
     known = schema()
-    wrong = [f"missing: {name}" for name in (*known.metadata, *markers) if name not in found.names]
+    wrong = [
+        f"missing: {name}" for name in (*known.metadata, *markers) if name not in columns.names
+    ]
     for name in markers:
-        if name in found.names:
-            kind = found.field(name).type
+        if name in columns.names:
+            kind = columns.field(name).type
             if not (types.is_floating(kind) or types.is_integer(kind)):
                 wrong.append(f"wrong type: {name} is {kind}, expected numbers")
     for name in known.metadata:
-        if name in found.names:
-            kind = found.field(name).type
+        if name in columns.names:
+            kind = columns.field(name).type
             text = any(
                 one(kind) for one in (types.is_string, types.is_large_string, types.is_string_view)
             )
             if not (text or types.is_dictionary(kind) or types.is_integer(kind)):
                 wrong.append(f"wrong type: {name} is {kind}, expected text or whole numbers")
-    extra = [name for name in found.names if name not in known.columns]
+    extra = [name for name in columns.names if name not in known.columns]
     if wrong:
-        told = "; ".join(wrong[:12]) + (f"; and {len(wrong) - 12} more" * (len(wrong) > 12))
+        listed = "; ".join(wrong[:12]) + (f"; and {len(wrong) - 12} more" * (len(wrong) > 12))
         also = f" (extra columns: {', '.join(extra[:8])})" if extra else ""
-        raise ValueError(f"{label} is not the organoid table: {told}{also}")
+        raise ValueError(f"{label} is not the organoid table: {listed}{also}")
     return extra
 
 
-def _part(batch: Any, first: int, markers: Sequence[str]) -> Part:
+def _block(batch: Any, first: int, markers: Sequence[str]) -> CellBlock:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -169,11 +179,11 @@ def _part(batch: Any, first: int, markers: Sequence[str]) -> Part:
         column = batch.column(name)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        # text, whatever it was: one date of the published table is a number
+        # everything becomes text: one date of the published table is a number
         encoded = pc.dictionary_encode(pc.cast(column, pa.string()), null_encoding="encode")
         values = ["" if v is None else v for v in encoded.dictionary.to_pylist()]
         metadata[name] = (encoded.indices.to_numpy(zero_copy_only=False), values)
     numbers = np.empty((batch.num_rows, len(markers)))
     for i, name in enumerate(markers):
         numbers[:, i] = batch.column(name).to_numpy(zero_copy_only=False)
-    return Part(first, metadata, numbers)
+    return CellBlock(first, metadata, numbers)

@@ -1,0 +1,40 @@
+"""`npf plan`: what a manifest amounts to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pointforms.cli import options
+from pointforms.cli.console import print_table, report_errors
+
+
+def plan(
+    manifest: options.MANIFEST,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store",
+            help="SQLite file of fits: those it has are not counted as left, and their times make "
+            "the estimate.",
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes that train.")] = 2,
+    wide: options.WIDE = False,
+) -> None:
+    """Print the rows and fits of a manifest, and an estimate of the time they take."""
+    with report_errors("plan"):
+        from pointforms.bench.manifest import read_manifest
+        from pointforms.bench.plan import plan as make_plan
+        from pointforms.bench.plan import plan_table
+        from pointforms.bench.store import Store
+
+        read = read_manifest(manifest)
+        if store is None:
+            estimate = make_plan(read)
+        else:
+            with Store(store, create=False) as there:
+                estimate = make_plan(read, there.keys(), there.seconds())
+    print_table(plan_table(estimate, workers), wide)

@@ -1,0 +1,36 @@
+"""`npf status`: what a store holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from pointforms.cli import options
+from pointforms.cli.console import print_table, report_errors
+
+
+def status(
+    store: options.READ_STORE = options.RESULTS,
+    log: Annotated[int, typer.Option(min=0, help="Number of lines of the log to print.")] = 8,
+    wide: options.WIDE = False,
+) -> None:
+    """Print what a store holds, which runs have been made, and what is being trained."""
+    with report_errors("status"):
+        from pointforms.bench.costs import costs_table, runs_table
+        from pointforms.bench.running import log_path
+        from pointforms.bench.store import Store
+
+        with Store(store, create=False) as there:
+            records, runs, claimed = there.records(predictions=False), there.runs(), there.claimed()
+    print_table(replace(costs_table(records), title=f"{len(records)} fits", notes=()), wide)
+    print_table(runs_table(runs[-5:]), wide)
+    typer.echo(f"being trained: {claimed} fits")
+    errors = Counter(r.error.strip().splitlines()[-1] for r in records if r.error)
+    for message, count in errors.most_common(5):
+        typer.echo(f"failed {count} times: {message}")
+    if log and log_path(store).exists():
+        lines = log_path(store).read_text("utf-8", errors="replace").splitlines(keepends=True)
+        typer.echo("".join(lines[-log:]))

@@ -1,0 +1,29 @@
+"""`npf sweep`: train the fits of a manifest."""
+
+from __future__ import annotations
+
+from pointforms.cli import options
+from pointforms.cli.console import computing
+
+
+def sweep(
+    manifest: options.MANIFEST,
+    store: options.STORE = options.RESULTS,
+    engine: options.ENGINE = options.Engine.local,
+    workers: options.WORKERS = None,
+    devices: options.DEVICES = None,
+    address: options.ADDRESS = None,
+    retry: options.RETRY = False,
+    wide: options.WIDE = False,
+) -> None:
+    """Train every fit of a manifest that the store does not have yet, and print the results.
+
+    A sweep can be stopped at any moment and started again. Several sweeps can share a store.
+    """
+    with computing("sweep"):
+        from pointforms.bench.manifest import read_manifest
+        from pointforms.cli.engines import make_engine, print_results, train
+
+        plan = read_manifest(manifest)
+        records = train(plan, store, make_engine(engine, workers, devices, address), retry)
+    print_results(records, plan.rows(), wide)

@@ -1,0 +1,103 @@
+"""Models compared on one task."""
+
+from dataclasses import replace
+from math import isnan
+
+import numpy as np
+import pytest
+from tests.helpers.scored_fits import TASK, fits, small
+
+from pointforms.bench.comparison import compare
+from pointforms.bench.records import Row
+from pointforms.support.statistics import Estimate
+
+
+def compared(records, rows=(), **options):
+    """The comparison of records of one task."""
+    (one,) = compare(records, rows, **options)
+    return one
+
+
+def model(comparison, title):
+    return next(one for one in comparison.models if one.title == title)
+
+
+def test_selected_model_is_the_one_with_the_least_validation_loss():
+    first = compared(small()).selected
+    assert first.name == "NPF (selected, of 2)"
+    # not the flat row, though that does better on the test folds
+    assert {r.row.model for r in first.records} == {"npf-tri-1"}
+
+
+def test_a_baseline_ahead_is_significant():
+    comparison = compared(small())
+    forest, mlp = model(comparison, "Random forest"), model(comparison, "MLP")
+    assert forest.difference.significant
+    assert forest.difference.mean == pytest.approx(0.06)
+    assert not mlp.difference.significant
+
+
+def test_holm_counts_the_baselines_and_not_our_rows():
+    comparison = compared(small())
+    ps = [one.test.p for one in comparison.baselines]
+    assert min(one.p for one in comparison.baselines) == pytest.approx(min(3 * min(ps), 1))
+    assert all(isnan(one.p) for one in comparison.models if one.ours)
+    assert all(one.difference.p_unadjusted == one.test.p for one in comparison.baselines)
+
+
+def test_published_numbers_stand_beside_ours_at_full_size_only():
+    def published(task, title):
+        return Estimate(0.729, 0.028) if (task, title) == (TASK, "MLP") else None
+
+    comparison = compared(small(), reference=published)
+    assert model(comparison, "MLP").paper == (0.729, 0.028)
+    assert isnan(model(comparison, "GCN").paper.mean)
+    smaller = [replace(r, row=replace(r.row, clouds=60)) for r in small()]
+    simulated = [replace(r, row=replace(r.row, content="simulated-1")) for r in small()]
+    for records in (smaller, simulated):
+        shown = compared(records, reference=published)
+        assert isnan(model(shown, "MLP").paper.mean)
+
+
+def test_one_comparison_per_task_and_size():
+    rows = [Row(TASK, "svm"), Row(TASK, "gcn"), Row("colocated", "mlp")]
+    first, second = compare(small(), rows)
+    assert (first.title, second.title) == (TASK, "colocated")
+    svm = model(first, "SVM RBF")
+    assert (svm.records, svm.test.pairs) == ((), 0)
+    assert isnan(svm.p)
+    smaller = [replace(r, row=replace(r.row, clouds=60)) for r in small()]
+    titles = [one.title for one in compare([*small(), *smaller])]
+    assert titles == [f"{TASK} (60 clouds)", TASK]
+
+
+def test_without_ours_there_is_nothing_to_compare_with():
+    comparison = compared([r for r in small() if not r.row.model.startswith("npf")])
+    assert comparison.selected is None
+    assert all(isnan(one.difference.mean) for one in comparison.models)
+
+
+def test_fits_without_a_score_are_left_out_of_the_mean():
+    comparison = compared(fits(Row(TASK, "mlp"), [0.8, np.nan, 0.9]))
+    assert model(comparison, "MLP").summary("auroc").mean == pytest.approx(0.85)
+
+
+def test_several_rows_of_a_model_are_selected_or_all_kept():
+    records = [
+        *fits(Row(TASK, "mlp", {"hidden": 64, "epochs": 9}), [0.8, 0.8], 0.2),
+        *fits(Row(TASK, "mlp", {"hidden": 128, "epochs": 9}), [0.9, 0.9], 0.3),
+        *fits(Row(TASK, "mlp", {"epochs": 9}), [0.9, 0.7], 0.3),
+    ]
+    (selected,) = compared(records).models
+    assert selected.name == "MLP (selected, of 3)"
+    assert selected.summary("auroc").mean == pytest.approx(0.8)
+    names = {one.name for one in compared(records, every=True).models}
+    assert names == {"MLP (hidden=64)", "MLP (hidden=128)", "MLP (defaults)"}
+    blind = [replace(r, validation_loss=np.nan) for r in records]
+    assert len(compared(blind).models) == 3
+
+
+def test_tests_use_common_pairs():
+    ours = fits(Row(TASK, "npf-tri-1"), [0.9, 0.91, 0.92], seeds=5)
+    comparison = compared(ours + fits(Row(TASK, "random-forest"), [0.8, 0.9, 0.7]))
+    assert model(comparison, "Random forest").test.pairs == 3

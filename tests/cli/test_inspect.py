@@ -1,0 +1,53 @@
+"""`npf inspect`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.helpers.commands import ok, refused
+
+from pointforms.clouds import Clouds
+from pointforms.io import save_npz
+
+
+def test_inspect_lists_clouds(tmp_path, rng):
+    t = rng.uniform(0, 2 * np.pi, 400)
+    frame = pd.DataFrame(
+        {"ring": ["left", "right"] * 200, "x": np.cos(t), "y": np.sin(t), "z": 0.0}
+    )
+    frame.to_parquet(tmp_path / "rings.parquet")
+    printed = ok("inspect", tmp_path / "rings.parquet", "--cloud", "ring")
+    for text in ("left", "right", "200", "2 clouds of 200 points in R^3", "features: x, y, z"):
+        assert text in printed
+    chosen = ok("inspect", tmp_path / "rings.parquet", "--cloud", "ring", "--features", "x, y")
+    assert "R^2" in chosen
+    few = ok("inspect", tmp_path / "rings.parquet", "--cloud", "ring", "--most", "1")
+    assert "right" not in few
+    assert "… and 1 more" in few
+    frame.assign(ring=["left"] * 399 + ["one"]).to_parquet(tmp_path / "few.parquet")
+    few = ok("inspect", tmp_path / "few.parquet", "--cloud", "ring")
+    assert "1 clouds have fewer than 2 points" in few
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.parquet", "--cloud", "ring"], "no file 'absent.parquet'"),
+        (["absent.parquet"], "--cloud NAME"),
+        (["absent.npz"], "no file 'absent.npz'"),
+        (["clouds.npz", "--neighbors", "many"], "neighbors='many'"),
+    ],
+)
+def test_mistakes_are_explained(arguments, message, tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    save_npz(Clouds.from_list([rng.normal(size=(20, 2))]), "clouds.npz")
+    assert message in refused("inspect", *arguments)
+
+
+def test_ids_are_text_not_markup(tmp_path, rng):
+    clouds = Clouds.from_list([rng.normal(size=(20, 2)) for _ in range(2)], ids=["[a]", "b[/x]"])
+    save_npz(clouds, tmp_path / "odd.npz")
+    printed = ok("inspect", tmp_path / "odd.npz")
+    assert "[a]" in printed
+    assert "b[/x]" in printed

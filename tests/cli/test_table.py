@@ -1,0 +1,39 @@
+"""`npf table`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.helpers.commands import ok, refused
+
+
+@pytest.mark.parametrize(
+    ("format", "sign"),
+    [
+        ("terminal", r"circles-vs-lines"),
+        ("markdown", r"\|[ :-]+\|"),
+        ("latex", r"\\begin\{tabular\}"),
+        ("csv", r"(?m)^[^\n]*,[^\n]*MLP|MLP,"),
+    ],
+)
+def test_tables_in_every_format(filled, folder, format, sign):
+    printed = ok("table", filled, "--format", format)
+    assert re.search(sign, printed)
+    assert "MLP" in printed
+    ok("table", filled, "--format", format, "--every")
+    ok("table", filled, "--format", format, "--costs")
+    assert str(folder / "table.txt") in ok(
+        "table", filled, "--format", format, "--out", "table.txt"
+    )
+    assert "MLP" in (folder / "table.txt").read_text()
+
+
+def test_a_task_that_is_not_there_has_no_table(filled):
+    assert "MLP" in ok("table", filled, "--task", "circles-vs-lines")
+    assert "no fits of 'colocated'" in refused("table", filled, "--task", "colocated")
+
+
+def test_an_absent_store_is_explained(folder):
+    assert "npf table: no store 'absent.db'" in refused("table", "absent.db")
+    assert not list(folder.iterdir())
