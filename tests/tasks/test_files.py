@@ -136,7 +136,7 @@ def test_missing_columns(table):
         pf.tasks.read(table, "sample", "Response")
     with pytest.raises(ValueError, match="no column 'donor'"):
         pf.tasks.read(table, "sample", "response", "donor")
-    with pytest.raises(ValueError, match="'response' has one value only, 'yes'"):
+    with pytest.raises(ValueError, match="'response' has only the value 'yes'"):
         pf.tasks.read(table.assign(response="yes"), **COLUMNS)
     with pytest.raises(ValueError, match="class 'no' has clouds of 1 group only"):
         pf.tasks.read(table.assign(patient=table.response), **COLUMNS)

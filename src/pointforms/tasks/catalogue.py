@@ -55,6 +55,13 @@ class TaskEntry:
         Whether the coordinates of the clouds depend on the fold.
     prepared : bool, default False
         Whether the task has to be prepared on disk before it can be loaded.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> entry = pf.tasks.entry("rna-velocity")
+    >>> entry.fewest_points, entry.points, entry.features
+    (5, 40, 50)
     """
 
     name: str
@@ -178,7 +185,17 @@ _CATALOGUE: dict[str, TaskEntry] = {one.name: one for one in _entries()}
 
 
 def register(entry: TaskEntry) -> None:
-    """Add an entry to the catalogue, or replace the one of the same name."""
+    """Add an entry to the catalogue, or replace the one of the same name.
+
+    Parameters
+    ----------
+    entry : TaskEntry
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> pf.tasks.register(pf.tasks.entry("colocated"))  # the same again
+    """
     _CATALOGUE[entry.name] = entry
 
 
@@ -203,6 +220,11 @@ def names(prepared: bool = False) -> list[str]:
 
 def entry(name: str) -> TaskEntry:
     """Return the catalogue's entry of a task.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
 
     Examples
     --------

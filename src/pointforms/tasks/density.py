@@ -9,7 +9,7 @@ from pointforms.tasks.task import FOLDS, Task
 
 
 def density_check(seed: int, clouds: int = 300, points: int = 128) -> Task:
-    """Circles sampled by von Mises densities, concentrated little (κ < 1) or much (κ > 1.2)."""
+    """Circles sampled by von Mises densities of low (κ < 1) or high (κ > 1.2) concentration."""
     rng = np.random.default_rng([seed, 6])
     made = []
     for i in range(clouds):
@@ -24,11 +24,11 @@ def density_check(seed: int, clouds: int = 300, points: int = 128) -> Task:
 
 
 def density_shift(seed: int, clouds: int = 296, points: int = 256) -> Task:
-    """Circles against ellipses of the same circumference, under a density that is a nuisance.
+    """Circles against ellipses of the same circumference, with density as a nuisance.
 
-    Points are distributed along the curve by their share of its length times 1 + a cos(2 (t - m)):
-    two dense places opposite each other, as long curves have them. Each group has its own a and m,
-    and is a fold: the densities of the test clouds do not occur in training.
+    Along the curve the density is 1 + a cos(2 (t - m)), with t the share of its length times 2π:
+    two dense places opposite each other. Each group has its own a and m, and is a fold, so that
+    the densities of the test clouds do not occur in training.
     """
     rng = np.random.default_rng([seed, 7])
     made, groups = [], []
@@ -55,16 +55,16 @@ def density_shift(seed: int, clouds: int = 296, points: int = 256) -> Task:
 def _two_dense_places(
     strength: float, place: float, points: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Angles with density (1 + a cos 2(t - m)) / 2π, by rejection."""
-    found = np.empty(0)
-    while len(found) < points:
+    """Draw angles with density (1 + a cos 2(t - m)) / 2π, by rejection."""
+    angles = np.empty(0)
+    while len(angles) < points:
         t, height = rng.uniform(0.0, 2 * np.pi, 4 * points), rng.uniform(0.0, 2.0, 4 * points)
-        found = np.concatenate([found, t[height < 1 + strength * np.cos(2 * (t - place))]])
-    return found[:points]
+        angles = np.concatenate([angles, t[height < 1 + strength * np.cos(2 * (t - place))]])
+    return angles[:points]
 
 
 def _ellipse(aspect: float, turn: float, angle: np.ndarray) -> np.ndarray:
-    """Points at these shares of the circumference (2π is all of it) of an ellipse of length 2π."""
+    """Return points at these shares of the circumference, up to 2π, of an ellipse of length 2π."""
     t = np.linspace(0.0, 2 * np.pi, 721)
     curve = np.stack([np.sqrt(aspect) * np.cos(t), np.sin(t) / np.sqrt(aspect)], -1)
     length = np.concatenate([[0.0], np.hypot(*np.diff(curve, axis=0).T).cumsum()])

@@ -1,4 +1,4 @@
-"""Tasks from users' own files and tables, and built-in tasks written to disk."""
+"""Tasks from users' own files and tables, and tasks written to files."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pointforms.io import (
     save_npz,
 )
 from pointforms.support.extras import need
+from pointforms.support.files import atomic
 from pointforms.tasks.task import Task
 
 
@@ -32,40 +33,63 @@ def read(
     name: str | None = None,
     seed: int = 0,
 ) -> Task:
-    """A task from a table, a NumPy archive or AnnData.
+    """Read a task from a table, a NumPy archive or AnnData.
+
+    Columns `fold` and `split`, where they exist, give the folds and the split.
 
     Parameters
     ----------
-    data : path, data frame or AnnData
-        A .parquet, .csv or .tsv table with one row a point, an .npz archive of `points`, `offsets`
-        and arrays with one value a cloud, or an .h5ad file.
-    cloud, label, group : str
-        Columns (of `obs`, for AnnData) of cloud ids, of labels, and of what stays on one side of
-        every split, such as the patient. Without `group`, a column of that name is taken; where
-        there is none, every cloud is a group. A column `fold`, if there is one, gives the folds.
-    features : list of str or None
-        Columns of coordinates; None takes all numeric ones that are not named above.
-    use_rep, layer : of AnnData, as in :func:`pointforms.io.read_anndata`
-    name : str or None
-        The task's name; None is the file's.
-    seed : int
-        Of the folds.
+    data : path-like, data frame or AnnData
+        A .parquet, .csv or .tsv table with one row per point, an .npz archive of `points`,
+        `offsets` and arrays with one value per cloud, or an .h5ad file.
+    cloud : str, default "cloud"
+        Column of cloud ids (of `obs`, for AnnData).
+    label : str, default "label"
+        Column of labels.
+    group : str, optional
+        Column of groups, such as patients, which stay on one side of every split (default: the
+        column `group` if there is one; otherwise every cloud is a group).
+    features : sequence of str, optional
+        Columns of coordinates (default: all numeric ones that are not named above).
+    use_rep : str, optional
+        Key of `obsm` in which AnnData has the coordinates (default: `X`).
+    layer : str, optional
+        Layer in which AnnData has the coordinates (default: `X`).
+    name : str, optional
+        Name of the task (default: that of the file).
+    seed : int, default 0
+        Seed of the folds.
+
+    Returns
+    -------
+    Task
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pointforms as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "mine.npz"
+    ...     pf.tasks.write(pf.tasks.load("colocated", clouds=20, points=8), file)
+    ...     pf.tasks.read(file)
+    Task('mine': 20 clouds of 8 points in R^2, 2 classes)
     """
     needed = [label] if group is None else [label, group]
     optional = ["fold", "split"] if group is not None else ["fold", "split", "group"]
     path = Path(data) if isinstance(data, str | os.PathLike) else None
     if path is not None and path.suffix.lower() == ".npz":
-        clouds, found = read_annotated_npz(path, needed, optional)
+        clouds, columns = read_annotated_npz(path, needed, optional)
     elif type(data).__name__ == "AnnData" or (path is not None and path.suffix == ".h5ad"):
-        clouds, found = read_annotated_anndata(data, cloud, use_rep, layer, needed, optional)
+        clouds, columns = read_annotated_anndata(data, cloud, use_rep, layer, needed, optional)
     else:
-        clouds, found = read_annotated_table(data, cloud, features, needed, optional)
-    classes, labels = np.unique(found[label].astype(str), return_inverse=True)
+        clouds, columns = read_annotated_table(data, cloud, features, needed, optional)
+    classes, labels = np.unique(columns[label].astype(str), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"column {label!r} has one value only, {str(classes[0])!r}: nothing to tell apart"
+            f"column {label!r} has only the value {str(classes[0])!r}: expected two or more"
         )
-    groups = found.get(group or "group", np.array(clouds.ids))
+    groups = columns.get(group or "group", np.array(clouds.ids))
     return Task(
         name or (path.stem if path is not None else "table"),
         [points.numpy() for points in clouds],
@@ -75,15 +99,32 @@ def read(
         tuple(classes.tolist()),
         f"{label} of {len(clouds)} clouds" + (f" from {path.name}" if path is not None else ""),
         seed,
-        folds=_folds(found["fold"]) if "fold" in found else None,  # type: ignore[arg-type]
-        split=found["split"].astype(str) if "split" in found else None,  # type: ignore[arg-type]
+        folds=_folds(columns["fold"]) if "fold" in columns else None,  # type: ignore[arg-type]
+        split=columns["split"].astype(str) if "split" in columns else None,  # type: ignore[arg-type]
     )
 
 
 def write(task: Task, path: str | os.PathLike[str]) -> None:
-    """Write a task as a table (.parquet, .csv) or archive (.npz) that :func:`read` reads.
+    """Write a task as a table or archive that :func:`read` reads.
 
-    A table has one row a point: the columns cloud, label, group, fold and split, then the features.
+    A table has one row per point, with the columns cloud, label, group, fold and split, then the
+    features.
+
+    Parameters
+    ----------
+    task : Task
+    path : path-like
+        A .parquet, .csv or .npz file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pointforms as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.tasks.write(pf.tasks.load("colocated", clouds=20), Path(folder) / "task.npz")
+    ...     sorted(file.name for file in Path(folder).iterdir())
+    ['task.npz']
     """
     target = Path(path)
     columns: dict[str, np.ndarray] = {
@@ -97,17 +138,11 @@ def write(task: Task, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"path {str(path)!r}: expected a name that ends in .parquet, .csv or .npz")
     digits = len(str(len(task) - 1))
     ids = [f"{i:0{digits}d}" for i in range(len(task))]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # written beside its place and moved there, so that no half of it is ever found
-    partial = target.with_name(f".{os.getpid()}-{target.name}")
-    try:
+    with atomic(target) as partial:
         if kind == ".npz":
             save_npz(Clouds.from_list(task.clouds, ids, task.feature_names), partial, columns)
         else:
             _write_table(task, ids, columns, partial, kind)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _write_table(
@@ -118,7 +153,9 @@ def _write_table(
     points = np.concatenate(task.clouds)
     clash = {"cloud", *columns} & set(task.feature_names)
     if clash:
-        raise ValueError(f"a feature is called {min(clash)!r}, as a column of the table is")
+        raise ValueError(
+            f"a feature is called {min(clash)!r}, which is another column of the table"
+        )
     arrays = {"cloud": np.array(ids)[of_point]}
     arrays |= {name: values[of_point] for name, values in columns.items()}
     arrays |= dict(zip(task.feature_names, points.T, strict=True))
@@ -134,7 +171,7 @@ def _write_table(
 
 
 def _numbered(values: np.ndarray) -> np.ndarray:
-    """Numbers for values, in order of first appearance."""
+    """Return numbers for values, in order of first appearance."""
     seen: dict[str, int] = {}
     return np.array([seen.setdefault(str(value), len(seen)) for value in values])
 

@@ -1,4 +1,4 @@
-"""Planar tasks about tangents and supports: where points lie says little, how they lie says all.
+"""Planar tasks about tangents and supports: positions say little, arrangement says everything.
 
 Clouds come in pairs, one of each class, that share a place and stay in one fold.
 """
@@ -11,14 +11,14 @@ import numpy as np
 
 from pointforms.tasks.task import Task
 
-# Deviation of the noise on every point of the curves that do not come from a flow.
+# Standard deviation of the noise on points of curves that do not come from a flow.
 _NOISE = 0.01
 
 
 def circles_vs_lines(seed: int, clouds: int = 300, points: int = 128) -> Task:
-    """Trajectories of (ẋ, ẏ) = (y, -x) and of (ẋ, ẏ) = (x, y), from the same starts.
+    """Trajectories of (ẋ, ẏ) = (y, -x) against those of (ẋ, ẏ) = (x, y), from the same starts.
 
-    Both classes pass through the same region, so places alone say little; at each place the
+    Both classes pass through the same region, so positions alone say little; at each position the
     tangents of the two are orthogonal.
     """
     rng = np.random.default_rng([seed, 1])
@@ -60,7 +60,7 @@ def concentric_circles(seed: int, clouds: int = 300, points: int = 128) -> Task:
 
 
 def parallel_lines(seed: int, clouds: int = 300, points: int = 128) -> Task:
-    """One segment, against two parallel ones that lie on either side of where it would."""
+    """One segment against two parallel ones on either side of its place."""
     rng = np.random.default_rng([seed, 4])
 
     def pair() -> tuple[np.ndarray, np.ndarray]:
@@ -80,7 +80,7 @@ def parallel_lines(seed: int, clouds: int = 300, points: int = 128) -> Task:
 
 
 def colocated(seed: int, clouds: int = 300, points: int = 128) -> Task:
-    """Arcs of circles, and segments with the same mean and the same main direction and spread."""
+    """Arcs of circles against segments of the same mean, main direction and spread."""
     rng = np.random.default_rng([seed, 5])
 
     def pair() -> tuple[np.ndarray, np.ndarray]:
@@ -103,11 +103,12 @@ def colocated(seed: int, clouds: int = 300, points: int = 128) -> Task:
 
 
 def polar(radius: np.ndarray | float, angle: np.ndarray | float) -> np.ndarray:
+    """Return points (..., 2) from polar coordinates."""
     return np.stack(np.broadcast_arrays(radius * np.cos(angle), radius * np.sin(angle)), -1)
 
 
 def paired(name: str, clouds: list[np.ndarray], classes: tuple[str, str], seed: int) -> Task:
-    """Clouds of class 0 and 1 in turn; each two neighbours are a group."""
+    """Return a task of clouds that alternate between two classes; each pair is a group."""
     order = np.arange(len(clouds))
     return Task(name, clouds, order % 2, order // 2, ("x", "y"), classes, seed=seed)
 
@@ -120,5 +121,5 @@ def _pairs(
 
 
 def _sides(points: int, rng: np.random.Generator) -> np.ndarray:
-    """-1 for half of the points and 1 for the others, in random order."""
+    """Return -1 for half of the points and 1 for the others, in random order."""
     return rng.permutation(np.where(np.arange(points) < points // 2, -1.0, 1.0))

@@ -11,18 +11,18 @@ from pointforms.tasks.task import Task
 
 @dataclass(frozen=True)
 class Kinetics:
-    """Rates of u̇ = α - βu, ṡ = βu - γs, one of each a gene (or (n, genes) for n cells)."""
+    """Rates of u̇ = α - βu, ṡ = βu - γs: one of each per gene, or (n, genes) for n cells."""
 
     alpha: np.ndarray
     beta: np.ndarray
     gamma: np.ndarray
 
     def steady_state(self) -> tuple[np.ndarray, np.ndarray]:
-        """u = α/β, s = α/γ."""
+        """Return the steady state u = α/β, s = α/γ."""
         return self.alpha / self.beta, self.alpha / self.gamma
 
     def solve(self, u0: np.ndarray, s0: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The exact solution at times t (m,) from u0, s0 (genes,): (m, genes) each.
+        """Return the exact solution at times t (m,) from u0, s0 (genes,): (m, genes) each.
 
         u(t) = α/β + a e^{-βt} with a = u0 - α/β, and
         s(t) = α/γ + (s0 - α/γ) e^{-γt} + a β e^{-βt} t φ((γ-β) t), φ(x) = (1 - e^{-x}) / x,
@@ -40,7 +40,7 @@ class Kinetics:
         return u, s
 
     def scattered(self, deviation: float, rng: np.random.Generator) -> Kinetics:
-        """Every rate times exp(ε), ε normal: one cell's own rates."""
+        """Return every rate times exp(ε), ε normal: the rates of one cell."""
         return Kinetics(
             *(
                 rate * np.exp(deviation * rng.normal(size=rate.shape))
@@ -58,17 +58,17 @@ _END = 0.5
 
 
 def rna_velocity(seed: int, clouds: int = 1000, points: int = 40) -> Task:
-    """Fragments of 5-40 states in R^50: unspliced and spliced RNA of 25 genes."""
+    """Fragments of 5 to 40 states in R^50: unspliced and spliced RNA of 25 genes."""
     return kinetic_regimes("rna-velocity", seed, clouds, 25, min(5, points), points)
 
 
 def rna_velocity_quick(seed: int, clouds: int = 160, points: int = 15) -> Task:
-    """The same with 12 genes and fragments of 4-15 states."""
+    """Fragments of 4 to 15 states in R^24: unspliced and spliced RNA of 12 genes."""
     return kinetic_regimes("rna-velocity-quick", seed, clouds, 12, min(4, points), points)
 
 
 def regimes(genes: int, rng: np.random.Generator) -> tuple[Kinetics, Kinetics]:
-    """Random rates, and the same with a fifth of the genes perturbed."""
+    """Return random rates, and the same rates with a fifth of the genes perturbed."""
     base = Kinetics(*(rng.uniform(0.5, 2.0, genes) for _ in range(3)))
     changed = rng.permutation(genes)[: max(1, round(_CHANGED_SHARE * genes))]
     rates = []
@@ -82,11 +82,11 @@ def regimes(genes: int, rng: np.random.Generator) -> tuple[Kinetics, Kinetics]:
 def kinetic_regimes(
     name: str, seed: int, clouds: int, genes: int, shortest: int, longest: int
 ) -> Task:
-    """Fragments of trajectories in two kinetic regimes, from the same starts.
+    """Return fragments of trajectories in two kinetic regimes, from the same starts.
 
     Starts scatter about the steady state of the first regime, and each start is followed in
-    both, so that only the directions of motion tell them apart. A trajectory is seen at random
-    times, and only up to a random length.
+    both regimes, so that only the directions of motion distinguish them. A trajectory is observed
+    at random times, and only up to a random length.
     """
     rng = np.random.default_rng([seed, 2])
     base, other = regimes(genes, rng)

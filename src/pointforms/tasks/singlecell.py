@@ -6,22 +6,22 @@ import numpy as np
 
 from pointforms.tasks.task import Task
 
-_FORK = 0.4  # pseudo-time at which the trunk branches
+_FORK = 0.4  # pseudo-time at which the trunk forks
 _STEP = 10.0  # length of a branch in log expression
 _BEND = 0.4  # angle, in radians, by which the second branch of the second population turns
-_DONOR = 0.6  # deviation of a donor's own shift of every gene
-_NOISE = 0.2  # deviation of the noise on log expression
-_DROPOUT = 0.02  # share of values that are not seen
+_DONOR = 0.6  # standard deviation of the shift of every gene by the donor
+_NOISE = 0.2  # standard deviation of the noise on log expression
+_DROPOUT = 0.02  # share of values that are lost
 
 
 def singlecell(seed: int, clouds: int = 320, points: int = 128, genes: int = 50) -> Task:
-    """Cells on a trunk that forks in two; in the second population one branch goes elsewhere.
+    """Cells on a trunk that forks in two; in the second population one branch turns away.
 
-    A cell at pseudo-time τ of branch b has log expression μ + τ v₀ on the trunk, then on along
-    v_b, where gene programmes v are unit vectors that each move a part of the genes. In the second
-    population v₂ is turned towards a third programme. How many cells are on each branch differs
-    from sample to sample, each donor shifts all genes, values carry noise and some are lost: means
-    say little. A donor gives one sample of each population, and stays in one fold.
+    A cell at pseudo-time τ of branch b has log expression μ + τ v₀ on the trunk, and continues
+    along v_b, where gene programmes v are unit vectors that each move a part of the genes. In the
+    second population v₂ is turned towards a third programme. The share of cells on each branch
+    differs between samples, each donor shifts all genes, and values carry noise or are lost, so
+    that means say little. A donor gives one sample of each population, and stays in one fold.
     """
     rng = np.random.default_rng([seed, 8])
     base = rng.uniform(1.0, 4.0, genes)
@@ -55,7 +55,7 @@ def singlecell(seed: int, clouds: int = 320, points: int = 128, genes: int = 50)
 
 
 def _programmes(count: int, genes: int, rng: np.random.Generator) -> np.ndarray:
-    """Orthogonal unit vectors, each on genes of its own."""
+    """Return orthogonal unit vectors, each on genes of its own."""
     vectors = np.zeros((count, genes))
     for a, members in enumerate(np.array_split(rng.permutation(genes), count + 1)[:count]):
         vectors[a, members] = rng.choice([-1.0, 1.0], len(members)) * rng.uniform(

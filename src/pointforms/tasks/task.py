@@ -13,7 +13,15 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class FoldPart:
-    """Some clouds of a task; `index` says which."""
+    """Some clouds of a task.
+
+    Attributes
+    ----------
+    clouds : list of (n_i, D) array
+    labels, groups : (m,) array
+    index : (m,) array
+        Their positions in the task.
+    """
 
     clouds: list[np.ndarray]
     labels: np.ndarray
@@ -26,7 +34,7 @@ class FoldPart:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A fold: what is tested, what may choose, and what is learned from."""
+    """A fold: clouds to learn from, to choose by, and to test on."""
 
     train: FoldPart
     validation: FoldPart
@@ -37,23 +45,41 @@ class Fold:
 class Task:
     """Clouds with labels, and how they are split.
 
-    Attributes
+    Parameters
     ----------
     name : str
-    clouds : list of (n_i, D) arrays
-    labels : (N,)
-        Whole numbers, indices into `class_names`.
-    groups : (N,)
-        Clouds of one group (a shared start, a patient) stay on one side of every split.
-    feature_names, class_names : tuples of str
-    description : str
-    seed : int
-        Of the clouds, where they are made, and of the folds.
-    folds : (N,)
-        Five grouped, stratified folds, unless given: cloud i is tested in fold folds[i].
-    split : (N,)
-        "train", "validation" or "test", grouped too; unless given, fold 0 tests and fold 1
-        validates.
+    clouds : list of (n_i, D) array
+    labels : (N,) array of int
+        Indices into `class_names`.
+    groups : (N,) array
+        Clouds of one group, such as a patient, stay on one side of every split.
+    feature_names : tuple of str
+    class_names : tuple of str
+    description : str, default ""
+    seed : int, default 0
+        Seed of the folds, and of the clouds where they are simulated.
+    folds : (N,) array of int, optional
+        Cloud i is tested in fold folds[i] (default: five grouped, stratified folds).
+    split : (N,) array of str, optional
+        "train", "validation" or "test", grouped too (default: fold 0 tests and fold 1 validates).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pointforms as pf
+    >>> rng = np.random.default_rng(0)
+    >>> task = pf.tasks.Task(
+    ...     "noise",
+    ...     [rng.normal(size=(9, 2)) for _ in range(20)],
+    ...     labels=np.arange(20) % 2,
+    ...     groups=np.arange(20) // 2,
+    ...     feature_names=("x", "y"),
+    ...     class_names=("even", "odd"),
+    ... )
+    >>> task
+    Task('noise': 20 clouds of 9 points in R^2, 2 classes)
+    >>> len(task.fold(0).train), len(task.fold(0).validation), len(task.fold(0).test)
+    (12, 4, 4)
     """
 
     name: str
@@ -80,16 +106,16 @@ class Task:
 
     @property
     def by_fold(self) -> bool:
-        """Whether the coordinates of the clouds depend on the fold: then see `in_fold`."""
+        """Whether the coordinates of the clouds depend on the fold; `in_fold` returns them."""
         return False
 
     def in_fold(self, number: int) -> list[np.ndarray]:
-        """All clouds in the coordinates of a fold, fitted without the clouds that it tests."""
+        """Return all clouds in the coordinates of a fold, fitted without its test clouds."""
         self._check_fold(number)
         return self.clouds
 
     def fold(self, number: int) -> Fold:
-        """A fold's clouds: those it tests, those of the next fold to validate on, the others."""
+        """Return a fold: it tests its clouds, validates on the next, learns from the rest."""
         clouds, last = self.in_fold(number), int(self.folds.max()) + 1
         validating = (number + 1) % last
         test, validation = self.folds == number, self.folds == validating
@@ -105,7 +131,7 @@ class Task:
 
     @property
     def sizes(self) -> np.ndarray:
-        """Points of every cloud: (N,)."""
+        """Number of points of every cloud: (N,)."""
         return np.array([len(cloud) for cloud in self.clouds])
 
     def __repr__(self) -> str:
@@ -115,6 +141,7 @@ class Task:
         )
 
     def size_range(self) -> str:
+        """Return the smallest and the largest number of points as text."""
         low, high = self.sizes.min(), self.sizes.max()
         return f"{low}" if low == high else f"{low}-{high}"
 
@@ -126,18 +153,29 @@ def grouped_folds(
     folds: int = FOLDS,
     names: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """The test fold of every cloud: stratified by label, groups kept together.
+    """Return the test fold of every cloud: stratified by label, groups kept together.
 
-    Fewer than five where a class has fewer groups.
+    There are fewer folds where a class has fewer groups.
+
+    Parameters
+    ----------
+    labels : (N,) array of int
+    groups : (N,) array
+    seed : int
+        Seed of the assignment.
+    folds : int, default 5
+        Number of folds.
+    names : sequence of str, optional
+        Names of the classes, for messages.
     """
     for label in np.unique(labels):
         count = len(np.unique(groups[labels == label]))
         if count < 2:
             name = repr(names[label]) if names is not None else str(label)
-            raise ValueError(f"class {name} has clouds of 1 group only: folds need at least 2")
+            raise ValueError(f"class {name} has clouds of 1 group only: expected at least 2 groups")
         folds = min(folds, count)
-    found = np.empty(len(labels), dtype=np.int64)
+    assigned = np.empty(len(labels), dtype=np.int64)
     splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
     for fold, (_, test) in enumerate(splitter.split(labels, labels, groups)):
-        found[test] = fold
-    return found
+        assigned[test] = fold
+    return assigned

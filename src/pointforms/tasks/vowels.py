@@ -11,12 +11,12 @@ from pointforms.tasks.task import Task, grouped_folds
 
 
 def japanese_vowels(seed: int) -> Task:
-    """640 utterances of 7-29 frames in R^12 (cepstral coefficients); who speaks?
+    """640 utterances of 7 to 29 frames in R^12 (cepstral coefficients) by nine speakers.
 
     Kudo, Toyama and Shimbo, "Multidimensional curve classification using passing-through regions",
-    Pattern Recognition Letters 20 (1999), as the `aeon` package ships it. The frames of an
-    utterance are shuffled. `split` keeps the data set's own test part (370); a fifth of the other
-    270 validates.
+    Pattern Recognition Letters 20 (1999), from the `aeon` package. The frames of an
+    utterance are shuffled. `split` keeps the data set's own test part of 370 utterances; a fifth of
+    the other 270 is for validation.
     """
     need("aeon", "data")
     with warnings.catch_warnings():
