@@ -21,7 +21,7 @@ from pointforms.support.progress import track
 if TYPE_CHECKING:
     from pointforms.bench.page import Article, Section
     from pointforms.bench.records import Record, Row
-    from pointforms.bench.store import Run
+    from pointforms.bench.run_history import Run
 
 
 def report(

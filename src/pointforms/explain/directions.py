@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier
+from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.coefficients import evaluate, layer_of
 from pointforms.explain.contributions import comparison_matrices
 from pointforms.explain.decision import path_gradients
 from pointforms.explain.evaluation import CloudPoints, double_precision, fields_and_measure
-from pointforms.explain.targets import Targets
 from pointforms.nn.network import PointFormNetwork
 
 
@@ -79,7 +79,7 @@ def class_directions(estimator: Any, clouds: Any, y: Any) -> list[np.ndarray]:
             f"estimator is a {type(estimator).__name__}: expected a fitted PointFormClassifier"
         )
     fields, mu = fields_and_measure(estimator, clouds, None)
-    labels = Targets.of(estimator, y, len(fields))
+    labels = CloudLabels.of(estimator, y, len(fields))
     network, points = double_precision(estimator.model_), CloudPoints.of(fields, mu)
     layer = layer_of(network, None)
     if layer.degree != 1:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.explain.coefficients import evaluate, network_of
 from pointforms.exterior import COMPOUND_MAX, pull
 from pointforms.geometry.field import GramField, Measure
@@ -93,7 +93,7 @@ def fields_and_measure(
 ) -> tuple[list[GramField], Measure]:
     """Return Gram fields of clouds, and the measure: the estimator's, or uniform for a network."""
     if isinstance(model, PointFormEstimator):
-        fields = list(model._checked(clouds))
+        fields = list(model.prepare_for_prediction(clouds))
         return fields, model.measure if measure is None else measure
     D = len(network_of(model).mean)
     fields = list(clouds)

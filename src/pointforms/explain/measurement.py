@@ -8,11 +8,11 @@ from math import comb
 
 import numpy as np
 
+from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.contributions import parts
 from pointforms.explain.directions import decision_gradients
 from pointforms.explain.evaluation import CloudPoints
 from pointforms.explain.permutation import orthonormal_columns, variance_explained
-from pointforms.explain.targets import Targets
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
 
@@ -45,7 +45,7 @@ class Measurement:
 def measure_contributions(
     network: PointFormNetwork,
     points: CloudPoints,
-    labels: Targets,
+    labels: CloudLabels,
     train: np.ndarray,
     test: np.ndarray,
     places: np.ndarray,
@@ -58,7 +58,7 @@ def measure_contributions(
     network : PointFormNetwork
         In double precision.
     points : CloudPoints
-    labels : Targets
+    labels : CloudLabels
     train, test : (m,) array
         Indices of clouds.
     places : (arrangements, tests) array

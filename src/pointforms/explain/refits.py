@@ -10,12 +10,11 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
-from pointforms.estimators.cross_fitting import cross_fit
-from pointforms.estimators.predictors import PointFormRegressor
+from pointforms.estimators import PointFormRegressor, cross_fit
+from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.evaluation import CloudPoints, double_precision
 from pointforms.explain.measurement import Measurement, measure_contributions
 from pointforms.explain.permutation import p_values, rearrangements
-from pointforms.explain.targets import Targets
 from pointforms.geometry.field import GramField
 from pointforms.nn.network import PointFormNetwork
 
@@ -72,7 +71,7 @@ class Outcome:
 def measure_half(
     models: list[tuple[PointFormNetwork, np.ndarray]],
     points: CloudPoints,
-    labels: Targets,
+    labels: CloudLabels,
     groups: np.ndarray | None,
     tested: np.ndarray,
     permutations: int,
@@ -93,7 +92,7 @@ def measure_half(
 def refit_halves(
     estimator: Any,
     fields: list[GramField],
-    labels: Targets,
+    labels: CloudLabels,
     halves: np.ndarray,
     seeds: list[int],
     groups: np.ndarray | None,

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pointforms.estimators.network import check_groups
-from pointforms.estimators.predictors import PointFormClassifier, PointFormRegressor
+from pointforms.estimators import PointFormClassifier, PointFormRegressor
+from pointforms.estimators.targets import check_groups
+from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.evaluation import CloudPoints, double_precision
 from pointforms.explain.measurement import measure_contributions
 from pointforms.explain.refits import Outcome, measure_half, output_units, refit_halves
-from pointforms.explain.targets import Targets
 from pointforms.exterior import multi_indices
 from pointforms.support.checks import check_int
 from pointforms.support.extras import need
@@ -309,8 +309,8 @@ def salience(
         )
     check_int("refits", refits, at_least=0)
     check_int("permutations", permutations, at_least=1)
-    fields = list(estimator._checked(clouds))
-    labels = Targets.of(estimator, y, len(fields))
+    fields = list(estimator.prepare_for_prediction(clouds))
+    labels = CloudLabels.of(estimator, y, len(fields))
     check_groups(groups, len(fields))
     groups = None if groups is None else np.asarray(groups)
     names = _feature_names(feature_names, estimator.n_features_in_)

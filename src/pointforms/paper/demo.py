@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from pointforms import plot, tasks
-from pointforms.estimators.cross_fitting import cross_fit
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier, cross_fit
 from pointforms.geometry import gram_field
 from pointforms.manifolds import relative_error, tangent_angle
 from pointforms.manifolds import torus as sample_torus

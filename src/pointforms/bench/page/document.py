@@ -16,7 +16,7 @@ from pointforms.bench.page.content import gather
 from pointforms.bench.page.result_pictures import comparison_pictures, fit_pictures
 from pointforms.bench.page.sections import Picture, Section
 from pointforms.bench.records import Record, Row
-from pointforms.bench.store import Run
+from pointforms.bench.run_history import Run
 from pointforms.plot import to_svg
 from pointforms.support.extras import need
 from pointforms.support.files import write_text
