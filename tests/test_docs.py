@@ -201,7 +201,7 @@ def test_results_pages_are_computed_from_their_fits(study):
     page = (DOCS / "results" / f"{study}.md").read_text("utf-8")
     records = read_csv(DOCS / "results" / f"{study}-fits.csv")
     tables = [*results_tables(records, reference=paper_value), every_row(records)]
-    assert len(tables) == 8
+    assert len(tables) >= 8
     for table in tables:
         assert table.markdown() in page, f"{study}: {table.title}"
 
