@@ -38,7 +38,7 @@ def stretched(rng: np.random.Generator, classes: int, count: int = 30) -> tuple[
 def test_the_decision_through_all_basis_forms_is_the_whole_decision(readout: str, rng) -> None:
     clouds, y = stretched(rng, 3)
     model = pf.PointFormClassifier(readout=readout, degree=(0, 1, 2), **SMALL)
-    fields = model.gram_fields(clouds)
+    fields = model.prepare(clouds)
     model.fit(fields, y)
     found = model.explain(fields, y, refits=0)
     network = double(model.model_)
@@ -99,7 +99,7 @@ def test_random_labels_find_nothing(rng) -> None:
         y = rng.permutation(np.arange(24) % 2)
         options = SMALL | {"epochs": 20, "learning_rate": 1e-2, "random_state": seed}
         model = pf.PointFormClassifier(validation_fraction=0, **options)
-        fields = model.gram_fields(clouds)
+        fields = model.prepare(clouds)
         model.fit(fields, y)
         found = model.explain(fields, y, refits=1, permutations=99, random_state=seed)
         own.append(model.explain(fields, y, refits=0).decision.sum())
@@ -120,7 +120,7 @@ def test_groups_keep_their_labels(rng) -> None:
         groups = np.repeat(np.arange(12), 2)
         y = np.repeat(rng.permutation(np.arange(12) % 2), 2)
         model = pf.PointFormClassifier(**SMALL)
-        fields = model.gram_fields(clouds)
+        fields = model.prepare(clouds)
         model.fit(fields, y, groups)
         found = model.explain(fields, y, groups, refits=1, permutations=99, random_state=seed)
         smallest.append(found.p.min())
@@ -168,7 +168,7 @@ def planted_rank(seed: int) -> tuple[int, float]:
         degree=2, forms=4, hidden=(16,), epochs=30, learning_rate=1e-2, batch_size=16,
         neighbors=16, dimension=2, rank=3, random_state=seed,
     )  # fmt: skip
-    fields = model.gram_fields(clouds)
+    fields = model.prepare(clouds)
     model.fit(fields, y)
     found = model.explain(fields, y, refits=2, permutations=200, random_state=seed)
     place = found.indices.index(PAIR)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pointforms.bench.page.theory import TheoryView
     from pointforms.bench.page.views import ModelView
     from pointforms.bench.records import Record, Row
-    from pointforms.bench.store import Run
+    from pointforms.bench.run_history import Run
 
 
 def report(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from pointforms.clouds import as_tensor
-from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.exterior import compound
 from pointforms.nn.coefficients import WedgeCoefficients
 from pointforms.nn.network import PointFormNetwork

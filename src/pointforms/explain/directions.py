@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier
 from pointforms.explain.coefficients import evaluate, layer_of
 from pointforms.explain.contributions import comparison_matrices
 from pointforms.explain.decision import path_gradients

@@ -10,8 +10,8 @@ import torch
 from sklearn.base import ClassifierMixin
 from torch import Tensor
 
-from pointforms.estimators.point_forms import PointFormEstimator
-from pointforms.estimators.predictors import PointFormTransformer
+from pointforms.estimators import PointFormTransformer
+from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.explain.coefficients import layer_of, network_of
 from pointforms.explain.contributions import comparison_matrices, point_matrices
 from pointforms.explain.decision import contrasts, outputs_of, path_gradients

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.explain.coefficients import evaluate, network_of
 from pointforms.exterior import COMPOUND_MAX, pull
 from pointforms.geometry.field import GramField, Measure
@@ -87,7 +87,7 @@ class Points:
 def clouds_of(model: Any, clouds: Any, measure: Measure | None) -> tuple[list[GramField], Measure]:
     """Gram fields of clouds, and the measure of an estimator (a network has none: uniform)."""
     if isinstance(model, PointFormEstimator):
-        fields = list(model._checked(clouds))
+        fields = list(model.prepare_for_prediction(clouds))
         return fields, model.measure if measure is None else measure
     D = len(network_of(model).mean)
     fields = list(clouds)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
-from pointforms.estimators.network import encoded_labels
+from pointforms.estimators.targets import ClassTargets
 
 # Divisions in two that are tried.
 _ATTEMPTS = 20
@@ -40,15 +40,15 @@ class Labels:
         """Labels of clouds for a fitted classifier or regressor, or an error that says why not."""
         if isinstance(estimator, ClassifierMixin):
             given = np.asarray(y)
-            classes, codes = encoded_labels(given, clouds)
+            checked = ClassTargets.of(given, clouds)
             known = estimator.classes_.tolist()
-            if classes.tolist() != known:
+            if checked.classes.tolist() != known:
                 raise ValueError(
-                    f"y has the classes {classes.tolist()}, the classifier knows {known}: "
+                    f"y has the classes {checked.classes.tolist()}, the classifier knows {known}: "
                     "explanations compare all of them"
                 )
             names = tuple(str(c) for c in known) if len(known) > 2 else ()
-            return cls(given, np.eye(len(known))[codes], True, names)
+            return cls(given, np.eye(len(known))[checked.values], True, names)
         given = np.asarray(y, dtype=np.float64)
         values = given.reshape(len(given), -1)
         if len(values) != clouds or values.shape[1] != len(estimator.target_mean_):

@@ -11,9 +11,8 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
-from pointforms.estimators.cross_fitting import cross_fit
-from pointforms.estimators.network import check_groups
-from pointforms.estimators.predictors import PointFormClassifier, PointFormRegressor
+from pointforms.estimators import PointFormClassifier, PointFormRegressor, cross_fit
+from pointforms.estimators.targets import check_groups
 from pointforms.explain.evaluation import Points, double
 from pointforms.explain.labels import Labels
 from pointforms.explain.permutation import p_values, rearrangements
@@ -201,7 +200,7 @@ def salience(
         )
     check_int("refits", refits, at_least=0)
     check_int("permutations", permutations, at_least=1)
-    fields = list(estimator._checked(clouds))
+    fields = list(estimator.prepare_for_prediction(clouds))
     labels = Labels.of(estimator, y, len(fields))
     check_groups(groups, len(fields))
     groups = None if groups is None else np.asarray(groups)

@@ -10,8 +10,7 @@ from functools import cache, partial
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pointforms.estimators.predictors import PointFormClassifier
-from pointforms.geometry.settings import GramSettings
+from pointforms.estimators import PointFormClassifier
 from pointforms.models.classical import FeatureClassifier
 from pointforms.models.neural import NETWORKS, NeuralClassifier
 from pointforms.models.registry import MODELS, make
@@ -97,8 +96,6 @@ def check_options(model: str, options: Mapping[str, Any]) -> None:
         for part in parts:
             for method in ("check_options", "_check_options"):
                 getattr(part, method, lambda: None)()
-            if hasattr(part, "gram_fields"):
-                GramSettings.among(part.get_params(deep=False))
     except TypeError as error:
         raise ValueError(str(error)) from None
 

@@ -13,7 +13,7 @@ from tests.helpers.samples import HOSTILE, HOSTILE_MODEL, comparison, hostile, m
 
 from pointforms.bench.page import write_report
 from pointforms.bench.page.document import embedded
-from pointforms.bench.store import Run
+from pointforms.bench.run_history import Run
 from pointforms.support.statistics import Estimate
 
 RUN = Run(1, "a & b", "local", 2, "secret-host", 7, "Some CPU, 2 cores", "0.1.0", 0.0, 90.0, 1)

@@ -18,7 +18,7 @@ from pointforms.bench.page.plots import Plot
 from pointforms.bench.page.theory import TheoryView
 from pointforms.bench.page.views import ModelView
 from pointforms.bench.records import Record, Row
-from pointforms.bench.store import Run
+from pointforms.bench.run_history import Run
 from pointforms.support.extras import need
 from pointforms.support.files import write_text
 from pointforms.support.formatting import signed

@@ -23,9 +23,9 @@ from pointforms.bench.page.views import (
 )
 from pointforms.bench.records import Record, Size
 from pointforms.bench.selection import select
-from pointforms.estimators.cross_fitting import train_fits
-from pointforms.estimators.metrics import auroc
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier, auroc
+from pointforms.estimators.targets import ClassTargets
+from pointforms.estimators.trainer import class_probabilities
 from pointforms.explain.energy import prediction_split
 from pointforms.explain.salience import Salience
 from pointforms.geometry.field import GramField
@@ -97,33 +97,30 @@ def _names(size: Size) -> set[str]:
 
 
 def refit(record: Record) -> Refit:
-    """Make a stored fit of a point-form again, with the same folds, seed and settings."""
+    """Train the network of a stored fit again, with the same fold, seed and settings."""
     row = record.row
     if row.digest != replace(row, settings=None).digest:
-        raise ValueError(f"{row.title} had other defaults when it was fitted: cannot fit it again")
+        raise ValueError(f"{row.title} was fitted with other defaults: it cannot be fitted again")
     if row.content is not None and row.content != content_digest(row.task):
-        raise ValueError(f"{Path(row.task).name} is not the file that was fitted: it has changed")
+        raise ValueError(f"{Path(row.task).name} has changed since it was fitted")
     task = find(row.task, row.task_seed, row.clouds, row.points)
     clouds = task.in_fold(record.fold) if depends_on_fold(row.task) else task.clouds
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}
     model = models.make(row.model, random_state=record.seed, **options)
     if not isinstance(model, PointFormClassifier):
-        raise ValueError(f"{row.model} is no point-form: there are no forms to look at")
-    model.check_options()
+        raise ValueError(
+            f"{row.model} is not a point-form model: expected a model with learned forms"
+        )
     fields = model.prepare(clouds)
     store = model.make_store(fields)
-    model.n_features_in_, model.classes_ = clouds[0].shape[1], np.arange(len(task.class_names))
-    train, test = (
-        np.flatnonzero(task.folds != record.fold),
-        np.flatnonzero(task.folds == record.fold),
-    )
-    fit = model.make_fit(train, task.labels, task.groups, record.seed)
-    [(fitted, probabilities)] = train_fits(model, store, task.labels, [fit])
-    model.model_, model.history_ = fitted.model, fitted.history
-    model.best_epoch_, model.outputs_ = fitted.best_epoch, len(model.classes_)
-    model.dimension_ = fields[0].dimension
-    area = auroc(task.labels[test], probabilities[test])
-    return Refit(record, model, task, clouds, fields, test, area)
+    targets = ClassTargets(np.arange(len(task.class_names)), task.labels, model.class_weight)
+    in_fold = task.folds == record.fold
+    part = (np.flatnonzero(~in_fold), record.seed)
+    [fitted] = model.train_networks(store, targets, [part], task.groups)
+    model.keep(fitted)
+    model.classes_, model.dimension_ = targets.classes, fields[0].dimension
+    area = auroc(task.labels[in_fold], class_probabilities(fitted.model, store)[in_fold])
+    return Refit(record, model, task, clouds, fields, np.flatnonzero(in_fold), area)
 
 
 def model_view(record: Record) -> ModelView:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pointforms import tasks
-from pointforms.estimators.cross_fitting import cross_fit
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier, cross_fit
 from pointforms.nn.network import PointFormNetwork
 from pointforms.paper.figures.learned import circles_figure
 from pointforms.support.extras import need

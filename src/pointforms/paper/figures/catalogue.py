@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pointforms import tasks
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier
 from pointforms.paper.figures.geometry import gram_field_figure, restricted_forms_figure
 from pointforms.paper.figures.learned import circles_figure, rna_figure
 from pointforms.paper.theory.density import density_check

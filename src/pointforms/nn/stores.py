@@ -1,4 +1,4 @@
-"""Clouds and their Gram factors as tensors that a network reads, padded to one size."""
+"""Stores of clouds and Gram fields, from which padded batches are gathered for a network."""
 
 from __future__ import annotations
 
@@ -13,25 +13,37 @@ from torch import Tensor
 from pointforms.exterior import COMPOUND_MAX, compound
 from pointforms.geometry.field import GramField, Measure
 
-# Numbers in prepared compound factors, all clouds together: 1 GB in single precision.
+# Most numbers in the compound factors of all clouds together: 1 GB in single precision.
 _MAX_PREPARED = 1 << 28
 
 
 @dataclass(frozen=True)
 class FormBatch:
-    """B clouds, padded to n points.
+    """A batch of B clouds with their Gram factors, padded to n points each.
 
-    Attributes
+    Parameters
     ----------
-    points : (..., B, n, D)
-    factor : (..., B, n, D, r)
-        V, with G = V Vᵀ.
-    weights : (..., B, n)
-        μ; zero on padding.
-    compounds : degree -> (..., B, n, C(D, k), C(r, k))
-        Λᵏ V, for dense forms, where it was prepared,
-    metrics : degree -> (..., B, n, C(D, k), C(D, k))
-        or μ ΛᵏV ΛᵏVᵀ, where that is cheaper.
+    points : Tensor, shape (..., B, n, D)
+        The points.
+    factor : Tensor, shape (..., B, n, D, r)
+        Gram factors V, with G = V Vᵀ.
+    weights : Tensor, shape (..., B, n)
+        The measure μ; zero on padding.
+    compounds : dict of int to Tensor, default empty
+        Compound factors ΛᵏV of shape (..., B, n, C(D, k), C(r, k)), by degree k, where they were
+        computed beforehand.
+    metrics : dict of int to Tensor, default empty
+        Weighted k-th Gram matrices μ ΛᵏV ΛᵏVᵀ of shape (..., B, n, C(D, k), C(D, k)), by degree,
+        where these are cheaper.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointforms import nn
+    >>> points, factor = torch.rand(4, 10, 3), torch.rand(4, 10, 3, 2)
+    >>> batch = nn.FormBatch(points, factor, weights=torch.full((4, 10), 0.1))
+    >>> nn.PointForms(features=3, forms=5)(batch, batch.points).shape
+    torch.Size([4, 5, 5])
     """
 
     points: Tensor
@@ -41,24 +53,24 @@ class FormBatch:
     metrics: dict[int, Tensor] = field(default_factory=dict)
 
     def tree(self) -> tuple[Tensor, Tensor, Tensor, dict[int, Tensor], dict[int, Tensor]]:
-        """The parts, as torch.func takes them."""
+        """Return the tensors in a form that torch.func can map over."""
         return self.points, self.factor, self.weights, self.compounds, self.metrics
 
 
 def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
-    """Whether the compound route is worth its memory."""
+    """Return whether compound factors of all points fit in memory."""
     entries = comb(features, degree) * comb(rank, degree)
     return entries <= COMPOUND_MAX and entries * points <= _MAX_PREPARED
 
 
 class PointStore:
-    """The points of clouds of differing sizes in one flat tensor, and where each cloud starts."""
+    """Clouds of different sizes in one flat tensor."""
 
     def __init__(
         self, clouds: Sequence[Tensor], dtype: torch.dtype, device: torch.device | str
     ) -> None:
         sizes = torch.tensor([len(cloud) for cloud in clouds])
-        # the last row is zero: padding refers to it
+        # the last row is zero, and padding refers to it
         self.points = torch.zeros(int(sizes.sum()) + 1, clouds[0].shape[1], dtype=dtype)
         torch.cat([cloud.to("cpu", dtype) for cloud in clouds], out=self.points[:-1])
         self.points = self.points.to(device)
@@ -68,20 +80,46 @@ class PointStore:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @property
+    def features(self) -> int:
+        """Number of features of the clouds, D."""
+        return self.points.shape[1]
+
     def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
-        """Mean and deviation of every coordinate over the points of some clouds: (D,), (D,)."""
+        """Return the mean and standard deviation of each feature over the points of some clouds.
+
+        Parameters
+        ----------
+        clouds : sequence or ndarray of int
+            Indices of the clouds.
+
+        Returns
+        -------
+        tuple of Tensor
+            Mean and standard deviation, each of shape (D,). The deviation of a constant feature
+            is given as 1.
+        """
         chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)
         chosen[torch.as_tensor(np.asarray(clouds), device=self.sizes.device)] = True
         points = self.points[:-1][chosen.repeat_interleave(self.sizes)].double()
         deviation = points.std(0, correction=0)
-        deviation = torch.where(deviation > 0, deviation, 1.0)  # a constant coordinate stays
+        deviation = torch.where(deviation > 0, deviation, 1.0)
         return points.mean(0).to(self.points), deviation.to(self.points)
 
     def places(self, index: Tensor, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Rows of the flat tensors for the clouds of index (..., B), and which are not padding.
+        """Return the rows of the flat tensors for the clouds `index`, and which are not padding.
 
-        Both (..., B, n); or (..., B, m) for some rows of each, of which a smaller cloud may not
-        have all.
+        Parameters
+        ----------
+        index : Tensor of int, shape (..., B)
+            The clouds.
+        rows : Tensor of int, shape (..., B, m), or None, default None
+            Points of each cloud; None takes all. Points that a smaller cloud lacks are padding.
+
+        Returns
+        -------
+        tuple of Tensor
+            Both of shape (..., B, n), or (..., B, m).
         """
         sizes = self.sizes[index].unsqueeze(-1)
         if rows is None:
@@ -92,14 +130,32 @@ class PointStore:
 
 
 class FieldStore(PointStore):
-    """The Gram fields of many clouds in flat tensors, from which batches are gathered.
+    """Gram fields of many clouds in flat tensors, from which batches are gathered.
 
     Parameters
     ----------
-    fields : list of GramField
-    measure : the weights of the points in a comparison matrix
-    degrees : degrees of dense forms, whose compound factors are prepared where they fit
-    dtype, device : of the tensors
+    fields : sequence of GramField
+        One per cloud.
+    measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
+        Weights of the points in a comparison matrix.
+    degrees : sequence of int, default ()
+        Degrees of dense forms whose compound factors are computed beforehand, if they fit in
+        memory.
+    dtype : torch.dtype, default torch.float32
+        Precision of the tensors.
+    device : torch.device or str, default "cpu"
+        Where they are kept.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> import pointforms as pf
+    >>> rng = np.random.default_rng(0)
+    >>> fields = pf.gram_fields([rng.normal(size=(n, 3)) for n in (20, 30, 40)], dimension=2)
+    >>> store = pf.nn.FieldStore(fields)
+    >>> batch = store.gather(torch.tensor([2, 0]))
+    >>> batch.points.shape, batch.factor.shape
+    (torch.Size([2, 40, 3]), torch.Size([2, 40, 3, 3]))
     """
 
     stackable = True
@@ -135,15 +191,25 @@ class FieldStore(PointStore):
                     self.compounds[k] = L
 
     def numbers(self) -> int:
-        """Numbers that a batch holds for each point."""
+        """Return how many numbers of geometry a batch holds per point."""
         prepared = (self.factor, *self.compounds.values(), *self.metrics.values())
         return sum(values[0].numel() for values in prepared)
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> FormBatch:
-        """The clouds of index (..., B), whole, or with some rows (..., B, m) of each.
+        """Gather a batch of clouds.
 
-        Rows that a smaller cloud does not have are padding. Weights of a part are raised so that
-        they stand for the whole.
+        Parameters
+        ----------
+        index : Tensor of int, shape (..., B)
+            The clouds.
+        rows : Tensor of int, shape (..., B, m), or None, default None
+            Points of each cloud; None takes all. Points that a smaller cloud lacks are padding,
+            and weights are raised so that a part of a cloud stands for the whole.
+
+        Returns
+        -------
+        FormBatch
+            Padded to the largest of the clouds.
         """
         sizes = self.sizes[index].unsqueeze(-1)
         place, _ = self.places(index, rows)
@@ -158,12 +224,12 @@ class FieldStore(PointStore):
         return FormBatch(self.points[place], self.factor[place], weights, compounds, metrics)
 
 
-def pad(rows: Tensor, batch: Tensor, clouds: int | None = None) -> tuple[Tensor, Tensor]:
-    """Rows (N, ...) of clouds numbered by batch (N,), ascending, as (B, n, ...) and a mask (B, n).
+def pad(rows: Tensor, batch: Tensor) -> tuple[Tensor, Tensor]:
+    """Pad rows (N, ...), whose clouds are numbered by `batch` (N,), ascending, to (B, n, ...).
 
-    PyTorch Geometric's layout to ours.
+    Also return a mask (B, n) of what is not padding.
     """
-    count = int(batch.max()) + 1 if clouds is None else clouds
+    count = int(batch.max()) + 1
     sizes = torch.bincount(batch, minlength=count)
     offsets = sizes.cumsum(0) - sizes
     place = torch.arange(len(batch), device=batch.device) - offsets[batch]

@@ -1,4 +1,4 @@
-"""The validation part of a fit."""
+"""Split the validation part off the training clouds of a fit."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold
 def validation_part(
     y: np.ndarray, groups: np.ndarray | None, fraction: float, seed: int, stratify: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of training and validation clouds: groups together, classes in proportion.
+    """Return the positions of training and validation clouds.
 
-    Where there are too few groups to hold any back, or fraction is 0, both are everything.
+    Groups stay together, and with `stratify` the classes y keep their proportions. If there are too
+    few groups to hold any back, or `fraction` is 0, both parts are all clouds.
     """
     everything = np.arange(len(y))
     members = everything if groups is None else np.unique(groups, return_inverse=True)[1]
