@@ -12,8 +12,8 @@ from tests.helpers.planted import PAIR, planted_pair
 import pointforms as pf
 from pointforms.explain import salience
 from pointforms.explain.contributions import comparison_matrices
-from pointforms.explain.decision import contrasts, outputs_of
-from pointforms.explain.evaluation import Points, double
+from pointforms.explain.decision import contrasts, head_outputs
+from pointforms.explain.evaluation import CloudPoints, double_precision
 
 SMALL: dict[str, Any] = {
     "forms": 3, "hidden": (8,), "head": 8, "epochs": 4, "neighbors": 8, "dimension": 2,
@@ -41,13 +41,13 @@ def test_the_decision_through_all_basis_forms_is_the_whole_decision(readout: str
     fields = model.prepare(clouds)
     model.fit(fields, y)
     found = model.explain(fields, y, refits=0)
-    network = double(model.model_)
-    C = comparison_matrices(network, Points.of(fields, "uniform"))
+    network = double_precision(model.model_)
+    C = comparison_matrices(network, CloudPoints.of(fields, "uniform"))
     with torch.no_grad():
         for c in range(3):
             own, others = (
-                contrasts(outputs_of(network, [M[y == c].mean(0) for M in C]))[c],
-                contrasts(outputs_of(network, [M[y != c].mean(0) for M in C]))[c],
+                contrasts(head_outputs(network, [M[y == c].mean(0) for M in C]))[c],
+                contrasts(head_outputs(network, [M[y != c].mean(0) for M in C]))[c],
             )
             assert found.decision_by[c].sum() == pytest.approx(float(own - others), rel=1e-3)
     np.testing.assert_allclose(found.decision, found.decision_by.mean(0))
@@ -63,18 +63,25 @@ def test_the_table_says_what_it_rests_on(rng) -> None:
     assert alone.indices == ((), (0,), (1,), (0, 1))
     assert np.isnan(alone.p).all()
     assert np.isnan(alone.agreement).all()
-    assert alone.found() == []
+    assert alone.significant() == []
     assert "in-sample" in str(alone)
     again = model.explain(clouds, y, feature_names=["CD3", "CD4"], refits=2, permutations=50)
     rows = again.rows()
-    assert [row["form"] for row in rows] == again.top(4)
+    names = [form.name for form in again.top(4)]
+    assert [row["form"] for row in rows] == names
+    assert again.top(4)[names.index("CD3 ∧ CD4")].features == ("CD3", "CD4")
+    assert [form.difference for form in again.top(None)] == [row["difference"] for row in rows]
+    assert [form.name for form in again.significant()] == [
+        row["form"] for row in rows if row["p"] < 0.05
+    ]
     assert sorted((row["difference"] for row in rows), reverse=True) == [
         row["difference"] for row in rows
     ]
     assert all(0 < row["p"] <= 1 and 0 <= row["difference"] <= 1 for row in rows)
     assert "in-sample" not in str(again)
     assert "2 refits" in str(again)
-    assert list(again.to_frame()["form"]) == again.top(4)
+    assert list(again.to_frame()["form"]) == names
+    assert again.table().csv().splitlines()[1].startswith(f"{names[0]},")
     same = model.explain(clouds, y, feature_names=["CD3", "CD4"], refits=2, permutations=50)
     np.testing.assert_array_equal(same.p, again.p)
     np.testing.assert_array_equal(same.difference, again.difference)
@@ -134,7 +141,7 @@ def test_a_regressors_target_is_associated_with_its_feature(rng) -> None:
         cloud[:, 1] *= np.exp(0.7 * t)
     model = pf.PointFormRegressor(**SMALL).fit(clouds, 10 * target)
     found = salience(model, clouds, 10 * target, refits=1, permutations=50)
-    assert found.top(1) == ["x1"]
+    assert [form.name for form in found.top(1)] == ["x1"]
     assert found.p[1] <= 0.05
     assert found.columns == ()
 

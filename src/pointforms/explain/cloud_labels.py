@@ -1,4 +1,4 @@
-"""Labels or targets, as explanations use them: as columns, as contrasts, in two halves."""
+"""Labels or targets as explanations use them: as columns, as contrasts, in two halves."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from pointforms.estimators.targets import ClassTargets
 
-# Divisions in two that are tried.
+# Number of random divisions in two that are tried.
 _ATTEMPTS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """What is known of N clouds.
+class CloudLabels:
+    """Labels or targets of N clouds.
 
     Attributes
     ----------
-    given : (N,) or (N, targets)
+    given : (N,) or (N, targets) array
         As the estimator takes them.
-    values : (N, c)
-        One column a class, 1 in it and 0 outside; or the targets.
+    values : (N, c) array
+        One column per class, 1 inside and 0 outside; or the targets.
     classifier : bool
-    columns : names of the contrasts, where there are several
-        Classes against the rest, if there are more than two; targets, if there are more than one.
+    columns : tuple of str
+        Names of the contrasts, where there are several: classes against the rest if there are more
+        than two, targets if there are more than one.
     """
 
     given: np.ndarray
@@ -36,8 +37,8 @@ class Labels:
     columns: tuple[str, ...]
 
     @classmethod
-    def of(cls, estimator: Any, y: Any, clouds: int) -> Labels:
-        """Labels of clouds for a fitted classifier or regressor, or an error that says why not."""
+    def of(cls, estimator: Any, y: Any, clouds: int) -> CloudLabels:
+        """Return the checked labels or targets of clouds for a fitted classifier or regressor."""
         if isinstance(estimator, ClassifierMixin):
             given = np.asarray(y)
             checked = ClassTargets.of(given, clouds)
@@ -63,10 +64,10 @@ class Labels:
         return cls(given, values, False, names)
 
     def contrasts(self) -> list[tuple[int, np.ndarray]]:
-        """An output of the model, and which clouds (N,) it should be higher for than for others.
+        """Return outputs of the model, each with the clouds (N,) for which it should be higher.
 
-        Each class; of two classes the second; for a target the clouds above its median (or at it,
-        where that is the largest value).
+        One per class, or the second of two classes; for a target the clouds above its median (or
+        at it, where that is the largest value).
         """
         if self.classifier and self.values.shape[1] == 2:
             return [(1, self.values[:, 1] > 0)]
@@ -76,12 +77,12 @@ class Labels:
         return [(c, above[:, c]) for c in range(self.values.shape[1])]
 
     def halves(self, groups: np.ndarray | None, seed: int) -> np.ndarray:
-        """0 or 1 for each cloud: groups kept together, every class in both."""
+        """Return 0 or 1 for each cloud: groups are kept together, every class is in both halves."""
         N = len(self.values)
         members = np.arange(N) if groups is None else np.unique(groups, return_inverse=True)[1]
         count = len(np.unique(members))
         if count < 2:
-            raise ValueError("all clouds are of one group: refits need two, or refits=0")
+            raise ValueError("all clouds belong to one group: refits need two groups, or refits=0")
         codes = self.values.argmax(1) if self.classifier else None
         if codes is not None:
             for c in range(self.values.shape[1]):
@@ -92,14 +93,15 @@ class Labels:
                         "halves need at least 2, or refits=0"
                     )
         masks = [mask for _, mask in self.contrasts()]
-        for attempt in range(_ATTEMPTS):  # they are greedy, and may miss halves that there are
+        for attempt in range(_ATTEMPTS):  # the splitters are greedy and may miss valid halves
             kind = GroupKFold if codes is None else StratifiedGroupKFold
             folds = kind(2, shuffle=True, random_state=(seed + attempt) % 2**31)
-            found = np.zeros(N, dtype=np.int64)
-            found[next(folds.split(members, codes, members))[1]] = 1
-            if all(len(np.unique(mask[found == h])) == 2 for mask in masks for h in (0, 1)):
-                return found
+            halves = np.zeros(N, dtype=np.int64)
+            halves[next(folds.split(members, codes, members))[1]] = 1
+            if all(len(np.unique(mask[halves == h])) == 2 for mask in masks for h in (0, 1)):
+                return halves
         what = "every class is" if self.classifier else "high and low targets are"
         raise ValueError(
-            f"found no halves of the groups such that {what} in both: give more groups, or refits=0"
+            f"no division of the groups in two such that {what} in both: give more groups, or "
+            "refits=0"
         )
