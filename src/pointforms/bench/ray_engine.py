@@ -67,8 +67,8 @@ class RayEngine:
 
     Examples
     --------
-    >>> RayEngine(workers=2).name  # doctest: +SKIP
-    'ray'
+    >>> RayEngine(workers=2).workers  # starts nothing yet
+    2
     """
 
     name = "ray"

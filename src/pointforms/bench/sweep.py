@@ -108,7 +108,7 @@ Seeds = Annotated[
 class Sweep(BaseModel):
     """Every model with every combination of the grid, on every task.
 
-    Parameters
+    Attributes
     ----------
     tasks : tuple of str
         Names of tasks, or files.
