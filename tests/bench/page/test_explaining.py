@@ -71,7 +71,7 @@ def test_quick_and_planar_tasks_are_looked_at_first():
 
 def test_a_fit_that_cannot_be_made_again_is_refused():
     changed = fits("colocated", "npf-tri-1", [0.5], settings="00000000")[0]
-    with pytest.raises(ValueError, match="other defaults"):
+    with pytest.raises(ValueError, match="with other defaults"):
         refit(changed)
-    with pytest.raises(ValueError, match="no point-form"):
+    with pytest.raises(ValueError, match="not a point-form"):
         refit(fits("colocated", "mlp", [0.5])[0])
