@@ -2,16 +2,10 @@
 
 from pointforms.plot.comparison import fits, forest
 from pointforms.plot.contact_sheets import contact_sheet
-from pointforms.plot.fitted import (
-    area_map,
-    cloud_prediction,
-    comparison_pca,
-    energy_scatter,
-    form_field,
-    tangent_ellipses,
-)
+from pointforms.plot.fitted import area_map, form_field, tangent_ellipses
 from pointforms.plot.flows import flow_forms
 from pointforms.plot.form_data import area_map_data, comparison_pca_data, form_field_data
+from pointforms.plot.predictions import cloud_prediction, comparison_pca, energy_scatter
 from pointforms.plot.salience_bars import salience
 from pointforms.plot.style import save
 from pointforms.plot.surfaces import torus_field

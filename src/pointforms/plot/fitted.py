@@ -1,4 +1,4 @@
-"""Figures of a fitted model: its forms, its geometry and its decisions.
+"""Figures of a fitted model's forms, and of the geometry they are evaluated on.
 
 Each function returns a matplotlib figure, and writes it if a `path` (.pdf, .svg, .png) is given.
 Forms are called ω₁, ω₂, …: ω₁ is the model's form 0.
@@ -11,27 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pointforms.clouds import as_tensor
 from pointforms.geometry.field import GramField
 from pointforms.plot import style
-from pointforms.plot.form_data import area_map_data, comparison_pca_data, form_field_data
+from pointforms.plot.form_data import area_map_data, form_field_data
 from pointforms.plot.panels import (
     draw_area,
     draw_arrows,
     draw_classes,
     draw_ellipses,
-    draw_pca,
-    draw_running_total,
-    draw_values,
 )
 from pointforms.plot.planes import (
     Directions,
     feature_pair,
     frame,
-    look,
     names_or_default,
 )
-from pointforms.plot.style import PathLike, finished, literal, new_figure, styled
+from pointforms.plot.style import PathLike, class_codes, finished, literal, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +93,7 @@ def form_field(
     ['clouds', 'ω₁', 'ω₂']
     """
     data = form_field_data(estimator, clouds, directions, grid, forms, feature_names)
-    codes, names = _classes(labels, len(list(clouds)), class_names)
+    codes, names = class_codes(labels, len(list(clouds)), class_names)
     rows, columns = style.panel_grid(1 + len(data.forms), 5)
     figure = new_figure(rows * ((style.PAGE - 0.6) / columns + 0.15) + 0.75)
     grid_of_axes = figure.subplots(rows, columns, squeeze=False)
@@ -261,177 +256,6 @@ def tangent_ellipses(
     return finished(figure, path)
 
 
-@styled
-def energy_scatter(
-    clouds: Any,
-    energies: Sequence[Any],
-    directions: Directions = None,
-    *,
-    feature_names: Sequence[str] | None = None,
-    label: str | None = None,
-    path: PathLike | None = None,
-) -> Figure:
-    """Draw the points of all clouds, coloured by energy or by contribution to the decision.
-
-    Values with both signs get diverging colours about 0, others a scale from dark to light. The
-    strongest points lie on top. The scale covers 98 % of the values.
-
-    Parameters
-    ----------
-    clouds : list of (n_i, D) arrays
-        One array per cloud, all with the same features.
-    energies : list of (n_i,) arrays
-        Values of the points of each cloud.
-    directions : pair of str or int, "principal" or (2, D) array, optional
-        The plane of the figure, as for :func:`form_field`.
-    feature_names : sequence of str, optional
-        Names of the features; those of `Clouds` are known.
-    label : str, optional
-        Label of the colour bar. By default "energy", or "contribution" for values of both signs.
-    path : path-like, optional
-        A file to write (.pdf, .svg, .png).
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pointforms import plot
-    >>> clouds = list(np.random.default_rng(0).normal(size=(3, 20, 2)))
-    >>> figure = plot.energy_scatter(clouds, [cloud[:, 0] ** 2 for cloud in clouds])
-    >>> figure.axes[1].get_ylabel()
-    'energy'
-    """
-    tables = [np.asarray(as_tensor(c, f"cloud {i}").cpu()) for i, c in enumerate(clouds)]
-    if len(tables) != len(energies):
-        raise ValueError(f"energies of {len(energies)} clouds for {len(tables)} clouds")
-    for i, (table, energy) in enumerate(zip(tables, energies, strict=True)):
-        if np.shape(energy) != (len(table),):
-            raise ValueError(
-                f"energies of cloud {i} have shape {np.shape(energy)}: expected ({len(table)},)"
-            )
-    plane = look(clouds, directions, feature_names)
-    values = np.concatenate([np.asarray(energy, dtype=np.float64) for energy in energies])
-    figure = new_figure(3.5, 4.3)
-    axes = figure.subplots()
-    seen = plane.project(np.concatenate(tables).astype(np.float64))
-    draw_values(figure, axes, seen, values, label)
-    style.square_frame(axes, plane.extent, plane.axes)
-    return finished(figure, path)
-
-
-@styled
-def comparison_pca(
-    matrices: Any,
-    labels: Any = None,
-    class_names: Sequence[str] | None = None,
-    *,
-    tooltips: Sequence[str] | None = None,
-    path: PathLike | None = None,
-) -> Figure:
-    """Draw clouds on the two principal components of their comparison matrices.
-
-    Parameters
-    ----------
-    matrices : (N, l, l) or (N, degrees, l, l) array
-        Comparison matrices of N clouds.
-    labels : (N,) array, optional
-        Classes of the clouds, which colour them.
-    class_names : sequence of str, optional
-        Names of the sorted labels.
-    tooltips : sequence of str, optional
-        One per cloud, shown when its mark is pointed at in SVG.
-    path : path-like, optional
-        A file to write (.pdf, .svg, .png).
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pointforms import plot
-    >>> figure = plot.comparison_pca(np.random.default_rng(0).normal(size=(10, 2, 2)))
-    >>> figure.axes[0].get_xlabel()
-    'PC 1 (50% of variance)'
-    """
-    data = comparison_pca_data(matrices)
-    codes, names = _classes(labels, len(data.coordinates), class_names)
-    figure = new_figure(3.5, 3.6)
-    draw_pca(figure.subplots(), data, codes, len(names), tooltips)
-    if len(names) > 1:
-        figure.legend(
-            handles=style.class_marks(names), loc="outside upper center", ncols=min(len(names), 4)
-        )
-    return finished(figure, path)
-
-
-@styled
-def cloud_prediction(
-    cloud: Any,
-    contributions: Any,
-    directions: Directions = None,
-    *,
-    baseline: float = 0.0,
-    feature_names: Sequence[str] | None = None,
-    output: str = "prediction",
-    path: PathLike | None = None,
-) -> Figure:
-    """Draw one cloud's prediction, split over its points.
-
-    Left, the points that speak for the prediction (red) and against it (blue). Right, the running
-    total from the baseline to the prediction, the points with the largest contributions first:
-    how many points carry it.
-
-    Parameters
-    ----------
-    cloud : (n, D) array
-        Points of one cloud.
-    contributions : (n,) array
-        Contributions of the points. The baseline plus their sum is the prediction.
-    directions : pair of str or int, "principal" or (2, D) array, optional
-        The plane of the figure, as for :func:`form_field`.
-    baseline : float, default 0.0
-        What the model predicts for the mean of the reference clouds.
-    feature_names : sequence of str, optional
-        Names of the features.
-    output : str, default "prediction"
-        What is predicted, for the labels.
-    path : path-like, optional
-        A file to write (.pdf, .svg, .png).
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pointforms import plot
-    >>> cloud = np.random.default_rng(0).normal(size=(20, 2))
-    >>> figure = plot.cloud_prediction(cloud, 0.1 * cloud[:, 0], baseline=0.5)
-    >>> figure.axes[1].get_title()
-    'prediction, running total'
-    """
-    points = np.asarray(as_tensor(cloud, "cloud").cpu(), dtype=np.float64)
-    values = np.asarray(contributions, dtype=np.float64)
-    if values.shape != (len(points),):
-        raise ValueError(f"contributions have shape {values.shape}: expected ({len(points)},)")
-    plane = look([points], directions, feature_names)
-    figure = new_figure(3.1)
-    left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
-    shown = literal(output, 40)
-    draw_values(
-        figure, left, plane.project(points), values, f"contribution to {shown}", signed=True
-    )
-    style.square_frame(left, plane.extent, plane.axes)
-    draw_running_total(right, values, baseline, shown)
-    return finished(figure, path)
-
-
 def _form_titles(forms: Sequence[int], titles: Sequence[str] | None) -> list[str]:
     if titles is None:
         return [style.form_name(form) for form in forms]
@@ -448,22 +272,3 @@ def _share_ticks(grid: np.ndarray) -> None:
                 axes.set_yticklabels([])
             if r + 1 < len(grid) and grid[r + 1][c].axison:
                 axes.set_xticklabels([])
-
-
-def _classes(
-    labels: Any, count: int, class_names: Sequence[str] | None
-) -> tuple[np.ndarray, list[str]]:
-    """The class of each cloud as an index, and the names of the classes."""
-    if labels is None:
-        return np.zeros(count, dtype=np.int64), ["clouds"]
-    given = np.asarray(labels)
-    if given.shape != (count,):
-        raise ValueError(f"labels have shape {given.shape} for {count} clouds")
-    classes, codes = np.unique(given, return_inverse=True)
-    if class_names is None:
-        return codes, [str(c) for c in classes.tolist()]
-    if classes.dtype.kind in "iu" and classes[0] >= 0 and classes[-1] < len(class_names):
-        return given, [str(name) for name in class_names]  # labels index the names, as in a task
-    if len(class_names) != len(classes):
-        raise ValueError(f"{len(class_names)} class names for {len(classes)} classes")
-    return codes, [str(name) for name in class_names]

@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from pointforms.plot.planes import Extent
 from pointforms.support.extras import need
 from pointforms.support.files import atomic
@@ -166,6 +168,25 @@ def form_name(index: int) -> str:
     'ω₁₂'
     """
     return "ω" + str(index + 1).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def class_codes(
+    labels: Any, count: int, class_names: Sequence[str] | None
+) -> tuple[np.ndarray, list[str]]:
+    """Return the class of each cloud as an index, and the names of the classes."""
+    if labels is None:
+        return np.zeros(count, dtype=np.int64), ["clouds"]
+    given = np.asarray(labels)
+    if given.shape != (count,):
+        raise ValueError(f"labels have shape {given.shape} for {count} clouds")
+    classes, codes = np.unique(given, return_inverse=True)
+    if class_names is None:
+        return codes, [str(c) for c in classes.tolist()]
+    if classes.dtype.kind in "iu" and classes[0] >= 0 and classes[-1] < len(class_names):
+        return given, [str(name) for name in class_names]  # labels index the names, as in a task
+    if len(class_names) != len(classes):
+        raise ValueError(f"{len(class_names)} class names for {len(classes)} classes")
+    return codes, [str(name) for name in class_names]
 
 
 def class_marks(names: Sequence[str]) -> list[Line2D]:

@@ -72,13 +72,13 @@ def gram_field_figure(quick: bool = False, path: PathLike | None = None) -> Figu
     chosen = seen[spread_out(clean.points[seen], _SURFACE_ELLIPSES)]
     # the projector is its own factor: Π = Π Πᵀ
     exact = outlines(clean.points[chosen], clean.projector[chosen], _SURFACE_RADIUS)
-    found = outlines(field.points[chosen], field.factor[chosen], _SURFACE_RADIUS)
+    estimated = outlines(field.points[chosen], field.factor[chosen], _SURFACE_RADIUS)
     surface, cloud = scenes.scene(parts[2], 111), scenes.scene(parts[3], 111)
     mesh, normal = scenes.torus_mesh()
     grey = 0.86 + 0.1 * (normal @ np.array([0.5, -0.4, 0.77]))[:-1, :-1, None]
     scenes.add_surface(surface, mesh, np.repeat(grey, 3, axis=-1))
     scenes.add_points(cloud, field.points[seen])
-    for scene, rings in ((surface, exact), (cloud, found)):
+    for scene, rings in ((surface, exact), (cloud, estimated)):
         scenes.add_discs(scene, rings)
     return finished(figure, path)
 
