@@ -12,9 +12,10 @@ import pointforms as pf
 from benchmarks.pairwise import fit_one
 from benchmarks.speed import best
 from benchmarks.tables import Results
-from pointforms.estimators.cross_fitting import cross_fit
-from pointforms.nn.batch import FieldStore
+from pointforms.estimators import cross_fit
+from pointforms.estimators.targets import ClassTargets
 from pointforms.nn.point_forms import PointForms
+from pointforms.nn.stores import FieldStore
 
 
 def comparison_layer(results: Results) -> None:
@@ -45,7 +46,7 @@ def many_fits(results: Results, epochs: int = 15) -> None:
     """Train 5 folds × 5 seeds of circles-vs-lines; time the plain loop on some of them."""
     task = pf.tasks.load("circles-vs-lines")
     estimator = pf.PointFormClassifier(epochs=epochs)
-    fields = estimator.gram_fields(task.clouds)
+    fields = estimator.prepare(task.clouds)
     cores = os.cpu_count() or 1
 
     def ours() -> None:
@@ -55,8 +56,9 @@ def many_fits(results: Results, epochs: int = 15) -> None:
 
     cross_fits: list = []
     y = torch.from_numpy(task.labels)
+    targets = ClassTargets.of(task.labels, len(task))
     plans = [
-        (fold, estimator.make_fit(np.flatnonzero(task.folds != fold), task.labels, task.groups, 0))
+        (fold, estimator.make_fit(np.flatnonzero(task.folds != fold), targets, task.groups, 0))
         for fold in range(5)
     ]
     scores: list[float] = []

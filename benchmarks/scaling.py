@@ -21,8 +21,8 @@ import torch
 import pointforms as pf
 from benchmarks.tables import Results
 from pointforms.exterior import COMPOUND_MAX
-from pointforms.nn.batch import FieldStore
 from pointforms.nn.point_forms import PointForms
+from pointforms.nn.stores import FieldStore
 from pointforms.plot import style
 
 # Width of the two hidden layers of a coefficient network, terms of a wedge form: the defaults.

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pointforms as pf
 from benchmarks.tables import Results
-from pointforms.estimators.cross_fitting import cross_fit
+from pointforms.estimators import cross_fit
 from pointforms.support.statistics import interval
 
 
@@ -43,7 +43,7 @@ def every_task(results: Results) -> None:
 def density_correction(results: Results, seeds: int = 5) -> None:
     """Compare measures on density-shift, whose folds are sampled with different densities."""
     task = pf.tasks.load("density-shift")
-    fields = pf.PointFormClassifier().gram_fields(task.clouds)
+    fields = pf.PointFormClassifier().prepare(task.clouds)
     aurocs = {
         measure: cross_fit(
             pf.PointFormClassifier(measure=measure), fields, task.labels, task.folds, range(seeds),

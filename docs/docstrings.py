@@ -1,6 +1,7 @@
 """Griffe extension that adapts our docstrings for the reference pages.
 
-- The line "[options of GramSettings]" becomes the entries of those options.
+- The lines "[options of GramSettings]" and "[options of PointFormEstimator]" become the entries of
+  those options.
 - Sphinx roles such as :func:`x` become plain code, and points[i][p] does not become a link.
 - Types are shown as they are written; Griffe would print them as Python expressions.
 """
@@ -13,6 +14,7 @@ from typing import Any
 
 import griffe
 
+from pointforms.estimators.point_form_estimator import insert_estimator_options
 from pointforms.geometry.settings import insert_options
 
 _ROLE = re.compile(r":(?:func|class|meth|mod|attr):(?=`)")
@@ -33,7 +35,7 @@ class Docstrings(griffe.Extension):
         for documented in _documented(pkg):
             docstring = documented.docstring
             assert docstring is not None
-            text = _ROLE.sub("", insert_options(docstring.value))
+            text = _ROLE.sub("", insert_options(insert_estimator_options(docstring.value)))
             docstring.value = _INDEXED_TWICE.sub(r"\1\[", text)
             types = {entry["name"]: entry["type"] for entry in _ENTRY.finditer(docstring.value)}
             for section in docstring.parsed:

@@ -27,7 +27,7 @@ def main(out: Path) -> None:
     print(f"{task!r}, {len(set(task.groups.tolist()))} groups")
 
     model = pf.PointFormClassifier(forms=8, epochs=15, random_state=0)
-    fields = model.gram_fields(task.clouds)  # once for all fits: labels are not used
+    fields = model.prepare(task.clouds)  # once for all fits: labels are not used
     scores = cross_val_score(
         model, fields, task.labels, groups=task.groups, cv=GroupKFold(3), scoring="roc_auc",
     )  # fmt: skip

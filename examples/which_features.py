@@ -35,11 +35,12 @@ def main(out: Path) -> None:
     # refits on one half of the clouds, measured on the other: p-values on unseen clouds
     salience = model.explain(clouds, y, feature_names=NAMES, refits=2, permutations=200)
     print(salience)
-    print(f"significant (p < 0.05): {', '.join(salience.found()) or 'nothing'}")
+    names = [form.name for form in salience.significant()]
+    print(f"significant (p < 0.05): {', '.join(names) or 'nothing'}")
     first = salience.top(1)[0]
     picture = out / "which-features.png"
-    pf.plot.area_map(model, clouds, first.split(" ∧ "), features=NAMES, path=picture)
-    print(f"Figure of {first}: {picture}")
+    pf.plot.area_map(model, clouds, first.features, feature_names=NAMES, path=picture)
+    print(f"Figure of {first.name}: {picture}")
 
 
 if __name__ == "__main__":

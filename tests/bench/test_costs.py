@@ -4,7 +4,7 @@ import pytest
 from tests.helpers.scored_fits import TASK, small
 
 from pointforms.bench.costs import costs_table, runs_table
-from pointforms.bench.store import Run
+from pointforms.bench.run_history import Run
 
 
 def test_costs_keep_allocated_and_summed_hours_apart():

@@ -9,9 +9,9 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from pointforms import tasks
-from pointforms.bench import fitting
 from pointforms.bench.fitting import fit_unit, preparation, prepare
 from pointforms.bench.records import Row, Unit
+from pointforms.estimators import network_estimator
 from pointforms.estimators.trainer import Fit
 
 TASK = "circles-vs-lines"
@@ -54,11 +54,11 @@ def test_fits_trained_together_equal_fits_alone():
     fits = ((0, 0), (0, 1), (3, 1))
     together = fit_unit(Unit(wanted, fits), prepared)
     assert [(r.fold, r.seed, r.error) for r in together] == [(*fit, None) for fit in fits]
-    for found, fit in zip(together, fits, strict=True):
+    for record, fit in zip(together, fits, strict=True):
         single = one(wanted, prepared, *fit)
-        np.testing.assert_allclose(found.probabilities, single.probabilities, atol=1e-9)
-        assert found.validation_loss == pytest.approx(single.validation_loss, abs=1e-9)
-        assert (found.epochs, found.parameters) == (single.epochs, single.parameters)
+        np.testing.assert_allclose(record.probabilities, single.probabilities, atol=1e-9)
+        assert record.validation_loss == pytest.approx(single.validation_loss, abs=1e-9)
+        assert (record.epochs, record.parameters) == (single.epochs, single.parameters)
     assert not np.allclose(together[0].probabilities, together[1].probabilities)
 
 
@@ -113,18 +113,18 @@ def test_every_model_sees_the_same_folds_and_validation_parts(monkeypatch):
     task = tasks.load(TASK, 0, 40, 24)
     seen: dict[str, list[Fit]] = {}
 
-    def look(model, store, codes, fits, *_):
-        seen[type(model).__name__ + getattr(model, "network", "")] = fits
+    def look(make_model, store, targets, loss, fits, *_, **__):
+        seen[model] = fits
         raise StopIteration
 
-    monkeypatch.setattr(fitting, "train_fits", look)
+    monkeypatch.setattr(network_estimator, "train", look)
     chosen = ((0, 0), (0, 1), (4, 0))
     models = ("npf-tri-1", "npf-pool-2", "mlp", "gcn", "pointnet++", "tdl")
     for model in models:
         wanted = row(model, neighbors=4)
         fit_unit(Unit(wanted, chosen), prepare(alone(wanted)))
-    assert len(seen) == len(models) - 1  # the point-forms are one class
-    usual = seen.pop("NeuralClassifiermlp")
+    assert set(seen) == set(models)
+    usual = seen.pop("mlp")
     for (fold, seed), fit in zip(chosen, usual, strict=True):
         both = np.concatenate([fit.train, fit.validation])
         np.testing.assert_array_equal(np.sort(both), np.flatnonzero(task.folds != fold))
@@ -141,26 +141,26 @@ def test_what_is_tested_is_the_fold(forms, points, clouds):
     task = tasks.load(TASK, 0, 40, 24)
     for model, prepared in (("npf-tri-1", forms), ("mlp", points), ("logistic-regression", clouds)):
         wanted = row(model) if model.startswith("log") else row(model, epochs=1)
-        found = one(wanted, prepared, 2)
-        np.testing.assert_array_equal(found.clouds, np.flatnonzero(task.folds == 2))
-        assert found.probabilities.shape == (found.test_size, 2)
-        assert found.train_size + found.test_size == 40
+        record = one(wanted, prepared, 2)
+        np.testing.assert_array_equal(record.clouds, np.flatnonzero(task.folds == 2))
+        assert record.probabilities.shape == (record.test_size, 2)
+        assert record.train_size + record.test_size == 40
 
 
 @pytest.mark.parametrize("model", ["mlp", "logistic-regression"])
 def test_scores_are_those_of_the_predictions(model, points, clouds):
     network = model == "mlp"
-    found = one(row(model, **({"epochs": 2} if network else {})), points if network else clouds)
-    y, p = points.labels[found.clouds], found.probabilities
+    record = one(row(model, **({"epochs": 2} if network else {})), points if network else clouds)
+    y, p = points.labels[record.clouds], record.probabilities
     np.testing.assert_allclose(p.sum(1), 1)
-    assert found.auroc == pytest.approx(roc_auc_score(y, p[:, 1]))
-    assert found.accuracy == pytest.approx((p.argmax(1) == y).mean())
-    assert found.log_loss == pytest.approx(log_loss(y, p))
-    assert found.validation_loss > 0
-    assert found.seconds > 0
-    assert found.memory > 10 << 20  # Python alone takes more
-    assert (found.epochs, found.parameters is None) == ((2, False) if network else (None, True))
-    assert found.version
+    assert record.auroc == pytest.approx(roc_auc_score(y, p[:, 1]))
+    assert record.accuracy == pytest.approx((p.argmax(1) == y).mean())
+    assert record.log_loss == pytest.approx(log_loss(y, p))
+    assert record.validation_loss > 0
+    assert record.seconds > 0
+    assert record.memory > 10 << 20  # Python alone takes more
+    assert (record.epochs, record.parameters is None) == ((2, False) if network else (None, True))
+    assert record.version
 
 
 @pytest.mark.parametrize("model", ["mlp", "logistic-regression", "random-forest"])
@@ -170,19 +170,19 @@ def test_a_class_may_be_absent_from_the_training_clouds(model, points, clouds):
     labels[np.flatnonzero(prepared.folds == 0)[::3]] = 2
     labels[labels == 1] = 3  # so that the absent one is in the middle
     prepared = replace(prepared, labels=labels, classes=4)
-    found = one(row(model, **({"epochs": 1} if model == "mlp" else {})), prepared)
-    assert found.probabilities.shape[1] == 4
-    np.testing.assert_allclose(found.probabilities.sum(1), 1)
-    assert np.isfinite([found.auroc, found.accuracy, found.log_loss]).all()
+    record = one(row(model, **({"epochs": 1} if model == "mlp" else {})), prepared)
+    assert record.probabilities.shape[1] == 4
+    np.testing.assert_allclose(record.probabilities.sum(1), 1)
+    assert np.isfinite([record.auroc, record.accuracy, record.log_loss]).all()
     if model != "mlp":
-        assert (found.probabilities[:, 1:3] == 0).all()
+        assert (record.probabilities[:, 1:3] == 0).all()
 
 
 def test_a_fit_that_raises_is_a_record_of_it(forms):
     unit = Unit(row(**QUICK, learning_rate=1e30), ((0, 0), (0, 1)))
-    found = fit_unit(unit, forms)
-    assert [(r.fold, r.seed) for r in found] == [(0, 0), (0, 1)]
-    for record in found:
+    records = fit_unit(unit, forms)
+    assert [(r.fold, r.seed) for r in records] == [(0, 0), (0, 1)]
+    for record in records:
         assert record.error.startswith("Traceback")
         assert "training diverged" in record.error
         assert np.isnan(record.auroc)

@@ -502,11 +502,11 @@ REFUSED = {
         "the name mlp",
     ),
     **{
-        f"not for a manifest: {name}": (
+        f"cannot be set: {name}": (
             f"{START}[sweep.options]\nforms = 4\n{name} = 1\n",
             f".options.{name}",
             name,
-            "not for a manifest",
+            "cannot be set in a manifest",
         )
         for name in ("random_state", "progress", "device", "n_jobs", "cache")
     },

@@ -125,7 +125,7 @@ def test_an_exception_ends_the_run_and_keeps_what_is_there(store):
     assert numbers(run(UNITS, store, Engine())) == (FITS - 4, 0, 4)
 
 
-def test_the_log_has_a_line_a_unit(store):
+def test_the_log_has_one_line_per_unit(store):
     run(UNITS, store, Engine(broken=[OTHER]), "Small")
     run(UNITS, store, Engine())
     lines = log_path(store.path).read_text("utf-8").splitlines()
@@ -134,7 +134,7 @@ def test_the_log_has_a_line_a_unit(store):
     assert "run 1: Small, 9 fits, here engine, 1 workers" in lines[0]
     assert "npf-tri-1 {'epochs': 3} fold/seed 0/0, 0/1: AUROC 0.500, 0.500" in lines[1]
     assert "gcn {} fold/seed 0/0: FAILED: OSError: broken" in lines[4]
-    assert re.search(r"run 1: 9 fits in \d+\.\d s, 3 failed, 0 were there", lines[7])
+    assert re.search(r"run 1: 9 fits in \d+\.\d s, 3 failed, 0 already in the store", lines[7])
     assert "run 2: 0 fits" in lines[-1]
 
 

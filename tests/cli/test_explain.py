@@ -70,7 +70,7 @@ def test_errors_are_one_line(saved, tmp_path) -> None:
     assert "npf explain: " in result.output
     result = runner.invoke(app, ["explain", *options(saved), "--out", "bars.txt"])
     assert result.exit_code == 2
-    assert "pictures end in" in result.output
+    assert "expected .pdf, .png, .svg" in result.output
 
 
 def test_the_data_are_not_overwritten(saved) -> None:

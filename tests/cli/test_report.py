@@ -1,17 +1,14 @@
-"""`npf report`, and the page on localhost."""
+"""`npf report`."""
 
 from __future__ import annotations
 
-import http.client
 import sqlite3
-import threading
 
 import pytest
-from tests.helpers.samples import comparison, fits
+from tests.helpers.samples import comparison
 from typer.testing import CliRunner
 
 from pointforms.bench.fitting import fit_unit, prepare
-from pointforms.bench.page.explaining import choices, model_view, refit
 from pointforms.bench.page.serving import PageServer
 from pointforms.bench.records import Row, Unit
 from pointforms.bench.store import Store
@@ -102,84 +99,6 @@ def test_what_is_wrong_is_said_in_a_line(store, arguments, message):
     assert message in result.stderr
     assert "Traceback" not in result.output
     assert not [p for p in store.parent.iterdir() if p not in before and p.suffix == ".html"]
-
-
-def test_a_stored_fit_is_made_again(trained):
-    for record in trained:
-        found = refit(record)
-        assert found.auroc == pytest.approx(record.auroc, abs=1e-6)
-        assert len(found.test) == record.test_size
-
-
-def test_a_view_has_what_the_model_learned(trained):
-    one, two = (
-        next(r for r in trained if r.row.model == name) for name in ("npf-tri-1", "npf-tri-2")
-    )
-    shown = model_view(one)
-    assert (len(shown.fields), len(shown.areas)) == (3, 0)
-    assert shown.places.coordinates.shape == (40, 2)
-    assert [example.title.partition(":")[0] for example in shown.examples] == list(shown.classes)
-    assert shown.origin == "simulated"
-    assert "as stored" in shown.notes[1]
-    shown = model_view(two)
-    assert (len(shown.fields), len(shown.areas)) == (0, 3)
-
-
-def test_quick_and_planar_tasks_are_looked_at_first():
-    records = [
-        *fits("rna-velocity", "npf-tri-1", [0.8, 0.9], seconds=1.0),
-        *fits("singlecell", "npf-tri-1", [0.8, 0.9], seconds=3.0),
-        *fits("colocated", "npf-tri-1", [0.8, 0.9], seconds=9.0),
-        *fits("density-shift", "npf-tri-1", [0.8, 0.9], seconds=500.0),
-        *fits("parallel-lines", "mlp", [0.8, 0.9]),
-    ]
-    assert [record.row.task for record in choices(records)] == ["colocated", "rna-velocity"]
-    (asked,) = choices(records, ["density-shift"])
-    assert (asked.row.task, asked.fold, asked.seed) == ("density-shift", 0, 0)
-
-
-def test_a_fit_that_cannot_be_made_again_is_refused():
-    changed = fits("colocated", "npf-tri-1", [0.5], settings="00000000")[0]
-    with pytest.raises(ValueError, match="other defaults"):
-        refit(changed)
-    with pytest.raises(ValueError, match="no point-form"):
-        refit(fits("colocated", "mlp", [0.5])[0])
-
-
-@pytest.fixture
-def server(tmp_path):
-    page = tmp_path / "report.html"
-    page.write_text("<p>the page")
-    with PageServer(page) as found:
-        thread = threading.Thread(target=found.serve_forever)
-        thread.start()
-        yield found
-        found.shutdown()
-        thread.join()
-
-
-def ask(server, path="/", method="GET", host=None):
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-    connection.request(method, path, headers={} if host is None else {"Host": host})
-    answer = connection.getresponse()
-    return answer.status, answer.read()
-
-
-def test_only_the_page_is_served_and_only_here(server):
-    assert server.server_address[0] == "127.0.0.1"
-    assert ask(server) == (200, b"<p>the page")
-    assert ask(server, "/?x=1")[0] == 200
-    assert ask(server, method="HEAD") == (200, b"")
-    for path in ("/report.html", "/../", "/etc/passwd"):
-        assert ask(server, path)[0] == 404
-    assert ask(server, method="POST")[0] == 501
-    assert ask(server, host="example.org")[0] == 403
-    assert ask(server, host=f"localhost:{server.server_port}")[0] == 200
-
-
-def test_a_port_that_is_taken_is_told(server, tmp_path):
-    with pytest.raises(ValueError, match=f"port {server.server_port} cannot be had"):
-        PageServer(tmp_path / "report.html", server.server_port)
 
 
 def test_serving_opens_a_browser_and_ends_on_an_interrupt(store, monkeypatch):

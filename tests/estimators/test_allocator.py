@@ -14,9 +14,9 @@ def test_settings_last_until_the_last_user_is_done(monkeypatch):
         malloc_trim=lambda pad: calls.append((pad,)),
     )
     monkeypatch.setattr(allocator, "_glibc", lambda: libc)
-    with allocator.kept():
+    with allocator.keep_freed_memory():
         assert calls == [(-1, 2**31 - 1), (-4, 0)]
-        with allocator.kept():
+        with allocator.keep_freed_memory():
             pass
         assert len(calls) == 2
     assert calls[2:] == [(-1, 64 << 20), (-4, 65536), (0,)]
@@ -24,5 +24,5 @@ def test_settings_last_until_the_last_user_is_done(monkeypatch):
 
 def test_without_glibc_nothing_happens(monkeypatch):
     monkeypatch.setattr(allocator, "_glibc", lambda: None)
-    with allocator.kept():
+    with allocator.keep_freed_memory():
         assert float(torch.ones(1 << 20).sum()) == 1 << 20

@@ -12,13 +12,39 @@ def _predictions(classes, m=60, seed=0):
     return codes, p / p.sum(1, keepdims=True)
 
 
+def _area(positive, values):
+    """P(value of a positive > value of a negative) + P(equal) / 2, pair by pair."""
+    pairs = values[positive][:, None] - values[~positive]
+    return ((pairs > 0) + 0.5 * (pairs == 0)).mean()
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6])
+@pytest.mark.parametrize("seed", range(20))
+def test_against_a_slow_reference(classes, seed):
+    """Also where classes are absent, and where a probability is 0 or 1."""
+    codes, p = _predictions(classes, m=30, seed=seed)
+    p[seed] = np.eye(classes)[seed % classes]
+    kept = codes != seed % (2 * classes)  # one class is absent for some seeds
+    codes, p = codes[kept], p[kept]
+    occurring = np.unique(codes)
+    areas = {c: _area(codes == c, p[:, c]) for c in occurring if len(occurring) > 1}
+    expected = areas.get(1, np.nan) if classes == 2 else np.mean(list(areas.values()))
+    metrics = scores(codes, p)
+    assert metrics["auroc"] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    losses = [-np.log(max(row[c], 1e-15)) for c, row in zip(codes, p, strict=True)]
+    assert metrics["log_loss"] == pytest.approx(np.mean(losses), abs=1e-12)
+    assert metrics["accuracy"] == np.mean(
+        [row.argmax() == c for c, row in zip(codes, p, strict=True)]
+    )
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_two_classes_are_scikit_learns(seed):
     codes, p = _predictions(2, seed=seed)
-    found = scores(codes, p)
-    assert found["auroc"] == pytest.approx(roc_auc_score(codes, p[:, 1]), abs=1e-12)
-    assert found["accuracy"] == accuracy_score(codes, p.argmax(1))
-    assert found["log_loss"] == pytest.approx(log_loss(codes, p), abs=1e-12)
+    metrics = scores(codes, p)
+    assert metrics["auroc"] == pytest.approx(roc_auc_score(codes, p[:, 1]), abs=1e-12)
+    assert metrics["accuracy"] == accuracy_score(codes, p.argmax(1))
+    assert metrics["log_loss"] == pytest.approx(log_loss(codes, p), abs=1e-12)
 
 
 @pytest.mark.parametrize("classes", [3, 9])
@@ -38,10 +64,10 @@ def test_a_class_absent_from_the_fold_is_left_out():
 
 def test_one_class_alone_has_no_auroc_but_the_rest():
     p = np.array([[0.2, 0.8], [0.6, 0.4]])
-    found = scores([1, 1], p)
-    assert np.isnan(found["auroc"])
-    assert found["accuracy"] == 0.5
-    assert found["log_loss"] == pytest.approx(-np.log([0.8, 0.4]).mean())
+    metrics = scores([1, 1], p)
+    assert np.isnan(metrics["auroc"])
+    assert metrics["accuracy"] == 0.5
+    assert metrics["log_loss"] == pytest.approx(-np.log([0.8, 0.4]).mean())
 
 
 def test_auroc_depends_on_order_alone():

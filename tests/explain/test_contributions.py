@@ -13,7 +13,7 @@ import pointforms as pf
 from pointforms import exterior
 from pointforms.explain import point_energy, prediction_split
 from pointforms.explain.contributions import comparison_matrices, parts
-from pointforms.explain.evaluation import Points, double
+from pointforms.explain.evaluation import CloudPoints, double_precision
 from pointforms.nn.network import PointFormNetwork
 
 READOUTS = ("tri", "flat", "diag", "pool", "gram")
@@ -24,7 +24,7 @@ def random_network(kind: str, rng: np.random.Generator) -> tuple[PointFormNetwor
     units = np.array([1.0, 30.0, 0.1, 4.0])
     clouds = [rng.normal(size=(n, 4)) * units for n in (9, 14, 11)]
     torch.manual_seed(0)
-    network = double(PointFormNetwork(4, 2, (0, 1, 2, 3), 3, "tri", kind, (8,)))
+    network = double_precision(PointFormNetwork(4, 2, (0, 1, 2, 3), 3, "tri", kind, (8,)))
     network.standardize(torch.zeros(4), torch.from_numpy(units))
     return network, pf.gram_fields(clouds, neighbors=6, dimension=2)
 
@@ -35,7 +35,7 @@ def test_contributions_of_basis_forms_sum_to_the_comparison_matrix(
     kind: str, route: str, rng, monkeypatch
 ) -> None:
     network, fields = random_network(kind, rng)
-    points = Points.of(fields, "volume-normalized")
+    points = CloudPoints.of(fields, "volume-normalized")
     expected = comparison_matrices(network, points)
     if route == "slots":
         monkeypatch.setattr(exterior, "COMPOUND_MAX", 0)
@@ -47,7 +47,7 @@ def test_contributions_follow_their_equation(rng) -> None:
     from pointforms.explain.coefficients import evaluate
 
     network, fields = random_network("dense", rng)
-    field, points = fields[1], Points.of(fields, "uniform")
+    field, points = fields[1], CloudPoints.of(fields, "uniform")
     for layer in network.point_forms():
         F = evaluate(network, layer, field.points)
         dual = F @ field.compound(layer.degree)  # the dense matrix that the code does without
@@ -60,7 +60,7 @@ def test_contributions_follow_their_equation(rng) -> None:
 
 def test_a_range_of_basis_forms_is_that_part_of_all(rng) -> None:
     network, fields = random_network("dense", rng)
-    points, layer = Points.of(fields, "uniform"), network.point_forms()[2]
+    points, layer = CloudPoints.of(fields, "uniform"), network.point_forms()[2]
     whole = parts(network, layer, points)
     torch.testing.assert_close(parts(network, layer, points, slice(2, 5)), whole[:, 2:5])
     chosen = points.of_clouds(np.array([2, 0]))
@@ -74,7 +74,7 @@ def test_contributions_do_not_depend_on_units(kind: str, rng) -> None:
     other = copy.deepcopy(network)
     other.standardize(network.mean * units, network.scale * units)
     scaled = [replace(f, points=f.points * units, factor=f.factor * units[:, None]) for f in fields]
-    a, b = Points.of(fields, "uniform"), Points.of(scaled, "uniform")
+    a, b = CloudPoints.of(fields, "uniform"), CloudPoints.of(scaled, "uniform")
     for one, two in zip(network.point_forms(), other.point_forms(), strict=True):
         torch.testing.assert_close(
             parts(network, one, a), parts(other, two, b), rtol=1e-8, atol=1e-12
@@ -89,7 +89,7 @@ def trained(
         degree=degree, forms=3, readout=readout, epochs=5, hidden=(8,), head=8, neighbors=8,
         dimension=2, measure="volume-normalized", dtype="float64", random_state=0,
     )  # fmt: skip
-    fields = model.gram_fields(clouds)
+    fields = model.prepare(clouds)
     return model.fit(fields, np.arange(16) % 2), fields
 
 
@@ -126,7 +126,7 @@ def test_the_split_of_a_regression_is_in_units_of_the_target(rng) -> None:
     model = pf.PointFormRegressor(
         epochs=5, forms=3, hidden=(8,), neighbors=8, dimension=2, dtype="float64", random_state=0
     )
-    fields = model.gram_fields(clouds)
+    fields = model.prepare(clouds)
     model.fit(fields, 100.0 + 50.0 * np.arange(16))
     split = prediction_split(model, fields)
     np.testing.assert_allclose(split.output[:, 0], model.predict(fields), rtol=1e-9)

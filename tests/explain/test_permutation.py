@@ -5,23 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pointforms.explain.permutation import design, explained, p_values, rearrangements
+from pointforms.explain.permutation import (
+    orthonormal_columns,
+    p_values,
+    rearrangements,
+    variance_explained,
+)
 
 
 def test_explained_is_the_share_of_variation_between_classes(rng) -> None:
     v, y = rng.normal(size=(30, 4, 5)), rng.permutation(np.arange(30) % 3)
-    found = explained(v, design(np.eye(3)[y])[None])[0]
+    found = variance_explained(v, orthonormal_columns(np.eye(3)[y])[None])[0]
     centre = v.mean(0)
     between = sum((y == c).sum() * ((v[y == c].mean(0) - centre) ** 2).sum(-1) for c in range(3))
     np.testing.assert_allclose(found, between / ((v - centre) ** 2).sum((0, 2)))
     split = v + 100.0 * y[:, None, None]
-    assert explained(split, design(np.eye(3)[y])[None]).min() > 0.99
+    assert variance_explained(split, orthonormal_columns(np.eye(3)[y])[None]).min() > 0.99
 
 
 def test_explained_by_a_number_is_r_squared(rng) -> None:
     t = rng.normal(size=20)
     v = rng.normal(size=(20, 3, 1))
-    found = explained(v, design(t[:, None])[None])[0]
+    found = variance_explained(v, orthonormal_columns(t[:, None])[None])[0]
     expected = [np.corrcoef(t, v[:, i, 0])[0, 1] ** 2 for i in range(3)]
     np.testing.assert_allclose(found, expected)
 
@@ -30,16 +35,18 @@ def test_many_designs_are_each_on_its_own(rng, monkeypatch) -> None:
     from pointforms.explain import permutation
 
     v = rng.normal(size=(12, 3, 2))
-    designs = design(np.stack([np.eye(2)[rng.permutation(np.arange(12) % 2)] for _ in range(9)]))
-    whole = explained(v, designs)
+    designs = orthonormal_columns(
+        np.stack([np.eye(2)[rng.permutation(np.arange(12) % 2)] for _ in range(9)])
+    )
+    whole = variance_explained(v, designs)
     monkeypatch.setattr(permutation, "_WORKING_SET", 30)
-    np.testing.assert_allclose(explained(v, designs), whole)
-    np.testing.assert_allclose(explained(v, designs[4:5])[0], whole[4])
+    np.testing.assert_allclose(variance_explained(v, designs), whole)
+    np.testing.assert_allclose(variance_explained(v, designs[4:5])[0], whole[4])
 
 
 def test_what_never_varies_is_not_explained() -> None:
     y = np.eye(2)[np.arange(6) % 2]
-    assert (explained(np.ones((6, 2, 3)), design(y)[None]) == 0).all()
+    assert (variance_explained(np.ones((6, 2, 3)), orthonormal_columns(y)[None]) == 0).all()
 
 
 def test_groups_of_one_label_exchange_it_as_wholes(rng) -> None:
@@ -68,7 +75,7 @@ def test_p_values_hold_their_level_for_the_whole_family(rng) -> None:
         v = rng.normal(size=(20, 6, 2)) + rng.normal(size=(20, 1, 1))
         y = np.eye(2)[np.arange(20) % 2]
         places = np.concatenate([np.arange(20)[None], rearrangements(y, None, 99, rng)])
-        share = explained(v, design(y[places]))
+        share = variance_explained(v, orthonormal_columns(y[places]))
         smallest.append(p_values(share[0], share[1:]).min())
     for level in (0.05, 0.2, 0.5):
         rate = np.mean(np.array(smallest) <= level)
@@ -79,5 +86,5 @@ def test_p_values_hold_their_level_for_the_whole_family(rng) -> None:
 def test_where_nothing_can_be_rearranged_p_is_one(rng) -> None:
     y = np.eye(2)[[0, 0, 1, 1]]
     places = np.tile(np.arange(4), (21, 1))
-    share = explained(rng.normal(size=(4, 2, 1)), design(y[places]))
+    share = variance_explained(rng.normal(size=(4, 2, 1)), orthonormal_columns(y[places]))
     assert p_values(share[0], share[1:]) == pytest.approx(np.ones(2))

@@ -12,8 +12,8 @@ from tests.helpers.planted import PAIR, planted_pair
 import pointforms as pf
 from pointforms.explain import salience
 from pointforms.explain.contributions import comparison_matrices
-from pointforms.explain.decision import contrasts, outputs_of
-from pointforms.explain.evaluation import Points, double
+from pointforms.explain.decision import contrasts, head_outputs
+from pointforms.explain.evaluation import CloudPoints, double_precision
 
 SMALL: dict[str, Any] = {
     "forms": 3, "hidden": (8,), "head": 8, "epochs": 4, "neighbors": 8, "dimension": 2,
@@ -38,16 +38,16 @@ def stretched(rng: np.random.Generator, classes: int, count: int = 30) -> tuple[
 def test_the_decision_through_all_basis_forms_is_the_whole_decision(readout: str, rng) -> None:
     clouds, y = stretched(rng, 3)
     model = pf.PointFormClassifier(readout=readout, degree=(0, 1, 2), **SMALL)
-    fields = model.gram_fields(clouds)
+    fields = model.prepare(clouds)
     model.fit(fields, y)
     found = model.explain(fields, y, refits=0)
-    network = double(model.model_)
-    C = comparison_matrices(network, Points.of(fields, "uniform"))
+    network = double_precision(model.model_)
+    C = comparison_matrices(network, CloudPoints.of(fields, "uniform"))
     with torch.no_grad():
         for c in range(3):
             own, others = (
-                contrasts(outputs_of(network, [M[y == c].mean(0) for M in C]))[c],
-                contrasts(outputs_of(network, [M[y != c].mean(0) for M in C]))[c],
+                contrasts(head_outputs(network, [M[y == c].mean(0) for M in C]))[c],
+                contrasts(head_outputs(network, [M[y != c].mean(0) for M in C]))[c],
             )
             assert found.decision_by[c].sum() == pytest.approx(float(own - others), rel=1e-3)
     np.testing.assert_allclose(found.decision, found.decision_by.mean(0))
@@ -63,18 +63,25 @@ def test_the_table_says_what_it_rests_on(rng) -> None:
     assert alone.indices == ((), (0,), (1,), (0, 1))
     assert np.isnan(alone.p).all()
     assert np.isnan(alone.agreement).all()
-    assert alone.found() == []
+    assert alone.significant() == []
     assert "in-sample" in str(alone)
     again = model.explain(clouds, y, feature_names=["CD3", "CD4"], refits=2, permutations=50)
     rows = again.rows()
-    assert [row["form"] for row in rows] == again.top(4)
+    names = [form.name for form in again.top(4)]
+    assert [row["form"] for row in rows] == names
+    assert again.top(4)[names.index("CD3 ∧ CD4")].features == ("CD3", "CD4")
+    assert [form.difference for form in again.top(None)] == [row["difference"] for row in rows]
+    assert [form.name for form in again.significant()] == [
+        row["form"] for row in rows if row["p"] < 0.05
+    ]
     assert sorted((row["difference"] for row in rows), reverse=True) == [
         row["difference"] for row in rows
     ]
     assert all(0 < row["p"] <= 1 and 0 <= row["difference"] <= 1 for row in rows)
     assert "in-sample" not in str(again)
     assert "2 refits" in str(again)
-    assert list(again.to_frame()["form"]) == again.top(4)
+    assert list(again.to_frame()["form"]) == names
+    assert again.table().csv().splitlines()[1].startswith(f"{names[0]},")
     same = model.explain(clouds, y, feature_names=["CD3", "CD4"], refits=2, permutations=50)
     np.testing.assert_array_equal(same.p, again.p)
     np.testing.assert_array_equal(same.difference, again.difference)
@@ -99,7 +106,7 @@ def test_random_labels_find_nothing(rng) -> None:
         y = rng.permutation(np.arange(24) % 2)
         options = SMALL | {"epochs": 20, "learning_rate": 1e-2, "random_state": seed}
         model = pf.PointFormClassifier(validation_fraction=0, **options)
-        fields = model.gram_fields(clouds)
+        fields = model.prepare(clouds)
         model.fit(fields, y)
         found = model.explain(fields, y, refits=1, permutations=99, random_state=seed)
         own.append(model.explain(fields, y, refits=0).decision.sum())
@@ -120,7 +127,7 @@ def test_groups_keep_their_labels(rng) -> None:
         groups = np.repeat(np.arange(12), 2)
         y = np.repeat(rng.permutation(np.arange(12) % 2), 2)
         model = pf.PointFormClassifier(**SMALL)
-        fields = model.gram_fields(clouds)
+        fields = model.prepare(clouds)
         model.fit(fields, y, groups)
         found = model.explain(fields, y, groups, refits=1, permutations=99, random_state=seed)
         smallest.append(found.p.min())
@@ -134,7 +141,7 @@ def test_a_regressors_target_is_associated_with_its_feature(rng) -> None:
         cloud[:, 1] *= np.exp(0.7 * t)
     model = pf.PointFormRegressor(**SMALL).fit(clouds, 10 * target)
     found = salience(model, clouds, 10 * target, refits=1, permutations=50)
-    assert found.top(1) == ["x1"]
+    assert [form.name for form in found.top(1)] == ["x1"]
     assert found.p[1] <= 0.05
     assert found.columns == ()
 
@@ -168,7 +175,7 @@ def planted_rank(seed: int) -> tuple[int, float]:
         degree=2, forms=4, hidden=(16,), epochs=30, learning_rate=1e-2, batch_size=16,
         neighbors=16, dimension=2, rank=3, random_state=seed,
     )  # fmt: skip
-    fields = model.gram_fields(clouds)
+    fields = model.prepare(clouds)
     model.fit(fields, y)
     found = model.explain(fields, y, refits=2, permutations=200, random_state=seed)
     place = found.indices.index(PAIR)

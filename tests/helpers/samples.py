@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
-from pointforms.bench.page.views import (
-    ArrowField,
-    ExampleCloud,
-    ModelView,
-    Places,
-    SalienceRow,
-    SignedArea,
-)
+from pointforms import plot
+from pointforms.bench.page import Article, Part, Picture, Section
 from pointforms.bench.records import Record, Row
+from pointforms.explain import Salience
+from pointforms.nn.network import PointFormNetwork
 
 HOSTILE = "<script>alert(1)</script>"
 HOSTILE_MODEL = '"><img src=x onerror=alert(2)>'
@@ -119,33 +116,80 @@ def many(count=10_000):
     return found[:count]
 
 
-def view(task="circles-vs-lines", model="NPF-Tri k=1"):
-    """A model with every part that the page can show."""
+def models_section(task="circles-vs-lines", model="NPF-Tri k=1"):
+    """A section with every part that an article can have, and a hostile feature name."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(40, 2))
-    grid = np.linspace(-1, 1, 5)
-    values = np.outer(grid, grid)
-    values[0, 0] = np.nan
-    return ModelView(
-        task=task,
-        model=model,
-        origin="simulated",
-        settings=(("fold", "0"), ("degree", "1")),
-        notes=("Fitted again.",),
-        classes=("circles", "lines"),
-        axes=("x", "y"),
-        extent=(-3.0, 3.0, -3.0, 3.0),
-        data=points,
-        fields=(ArrowField("Form 1", points, 0.1 * points),),
-        areas=(SignedArea("Form 2", grid, grid, values, 1.0),),
-        places=Places(
-            points, np.arange(40) % 2, tuple(f"cloud {i}" for i in range(40)), ("a", "b")
+    clouds, labels = [points[:20], points[20:]], ["circles", task]
+    torch.manual_seed(0)
+    network = PointFormNetwork(2, 2, (1, 2), forms=2, hidden=(4,)).eval()
+    names = ("x", "<y>")
+    parts = (
+        Part(
+            "Learned 1-forms",
+            "As arrows.",
+            (Picture(plot.form_field(network, clouds, labels, feature_names=names), "Arrows."),),
         ),
-        salience=(
-            SalienceRow("x", 1, 0.3, 0.6, 0.01, 1.2, 0.9),
-            SalienceRow("<y>", 1, 0.7, 0.1, 0.4, -0.1, 0.0),
+        Part(
+            "Learned 2-forms",
+            pictures=(Picture(plot.area_map(network, clouds, (0, 1)), f"Areas of {model}."),),
         ),
-        salience_chance=0.2,
-        salience_notes=("Of 99 permutations.",),
-        examples=(ExampleCloud("circles: cloud 3", points, rng.normal(size=40)),),
+        Part(
+            "Clouds by their comparison matrices",
+            pictures=(
+                Picture(
+                    plot.comparison_pca(
+                        rng.normal(size=(40, 2, 2)),
+                        np.arange(40) % 2,
+                        ["circles", "lines"],
+                        tooltips=[f"cloud {i}" for i in range(40)],
+                    ),
+                    "Clouds.",
+                    caption="One mark per cloud.",
+                ),
+            ),
+        ),
+        Part(
+            "Salience of features",
+            pictures=(Picture(plot.salience(salience_table()), "Salience."),),
+            table=salience_table().table(),
+        ),
+        Part(
+            "What drove single predictions",
+            pictures=(
+                Picture(
+                    plot.cloud_prediction(points, rng.normal(size=40), output=f"logit of {task}"),
+                    "A cloud.",
+                    "circles: cloud 3",
+                ),
+            ),
+        ),
+    )
+    settings = (("fold", "0"), ("degree", "1"))
+    article = Article(f"{model} on {task}", "simulated", ("Fitted again.",), parts, settings)
+    return Section("models", "Models", "What the models learned", articles=(article,))
+
+
+def salience_table():
+    """Two features, of which one differs between the classes."""
+    return Salience(
+        names=("x", "<y>"),
+        feature_names=("x", "<y>"),
+        indices=((0,), (1,)),
+        degree=np.array([1, 1]),
+        share=np.array([0.3, 0.7]),
+        difference=np.array([0.6, 0.1]),
+        decision=np.array([1.2, -0.1]),
+        p=np.array([0.01, 0.4]),
+        rank=np.array([1.0, 2.0]),
+        agreement=np.array([0.9, 0.0]),
+        columns=(),
+        difference_by=np.zeros((0, 2)),
+        decision_by=np.zeros((0, 2)),
+        chance=0.2,
+        correlation=0.5,
+        score=0.9,
+        clouds=40,
+        refits=2,
+        permutations=99,
     )

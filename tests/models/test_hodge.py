@@ -140,7 +140,7 @@ def test_order_of_points_does_not_matter(fitted, rng):
 
 def test_fields_serve_as_well_as_clouds(fitted):
     model, clouds = fitted
-    fields = model.features_.gram_fields(clouds)
+    fields = model.features_.prepare(clouds)
     np.testing.assert_allclose(model.predict_proba(fields), model.predict_proba(clouds))
     again = clone(model).fit(fields, [0, 1] * 3)
     np.testing.assert_allclose(again.predict_proba(clouds), model.predict_proba(clouds))

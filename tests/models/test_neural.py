@@ -210,7 +210,7 @@ def test_graphs_are_shared(rng):
 
 def test_many_fits_train_together(rng):
     """Networks on bare points stack as point-forms do."""
-    from pointforms.estimators.cross_fitting import cross_fit
+    from pointforms.estimators import cross_fit
 
     clouds = [rng.normal(size=(10, 2)) for _ in range(24)]
     y, folds = np.arange(24) % 2, np.arange(24) // 12

@@ -10,10 +10,8 @@ import torch
 from tests.helpers.numbers import random_rotation
 
 import pointforms as pf
-from pointforms.nn.batch import FieldStore, FormBatch, pad
-from pointforms.nn.network import FeatureNorm, PointFormNetwork
 from pointforms.nn.point_forms import PointForms
-from pointforms.nn.readouts import READOUTS, readout_width
+from pointforms.nn.stores import FieldStore, FormBatch
 
 D = 4
 
@@ -95,16 +93,16 @@ def test_all_routes_agree(degree, rank, rng, monkeypatch):
     F = module.network(plain.points)
     pulled = F @ torch.stack([_padded_compound(f, degree, 30) for f in fields])
     expected = torch.einsum("bn,bnxc,bnyc->bxy", plain.weights, pulled, pulled)
-    found = [module(plain, plain.points)]
+    routes = [module(plain, plain.points)]
     prepared = batch_of(fields, degrees=(degree,))
     assert (degree in prepared.metrics) == (2 * comb(rank or D, degree) > comb(D, degree))
-    found.append(module(prepared, prepared.points))
+    routes.append(module(prepared, prepared.points))
     if degree >= 2:
         monkeypatch.setattr(module_file, "COMPOUND_MAX", -1)
         monkeypatch.setattr(module_file, "_WORKING_SET", 500)
-        found.append(module(plain, plain.points))
+        routes.append(module(plain, plain.points))
     reference = gradients(expected, module)
-    for C in found:
+    for C in routes:
         torch.testing.assert_close(C, expected, rtol=1e-9, atol=1e-12)
         for a, b in zip(gradients(C, module), reference, strict=True):
             torch.testing.assert_close(a, b, rtol=1e-7, atol=1e-9)
@@ -148,129 +146,6 @@ def test_rigid_motion_of_clouds_with_the_forms(rng):
         last.weight.copy_(torch.einsum("ij,ljh->lih", Q, weight).reshape_as(last.weight))
         last.bias.copy_((last.bias.view(3, D) @ Q.T).flatten())
     torch.testing.assert_close(moved(after, after.points), C, rtol=1e-8, atol=1e-10)
-
-
-@pytest.mark.parametrize("coefficients", ["dense", "wedge"])
-@pytest.mark.parametrize("degree", [0, 1, 2])
-def test_standardised_coordinates_are_a_change_of_variables(degree, coefficients, rng):
-    """(x - m)/s with V / s: the same as clouds that were standardised beforehand."""
-    torch.manual_seed(0)
-    network = PointFormNetwork(
-        D, 2, (degree,), 3, coefficients=coefficients, hidden=(8,)
-    ).double().eval()  # fmt: skip
-    X = rng.normal(size=(50, D)) * [1, 10, 0.1, 3] + 5
-    mean, scale = torch.from_numpy(X.mean(0)), torch.from_numpy(X.std(0))
-    field = pf.gram_field(X, dimension=2)
-    plain = batch_of([field])
-    inside = FormBatch(
-        (plain.points - mean) / scale, plain.factor / scale.unsqueeze(-1), plain.weights
-    )
-    expected = network.comparison_matrices(inside)[0]
-    network.standardize(mean, scale)
-    torch.testing.assert_close(
-        network.comparison_matrices(plain)[0], expected, rtol=1e-9, atol=1e-12
-    )
-
-
-@pytest.mark.parametrize("readout", list(READOUTS))
-@pytest.mark.parametrize("degrees", [(1,), (0, 1, 2)])
-def test_gradients(readout, degrees, rng):
-    torch.manual_seed(0)
-    network = PointFormNetwork(D, 2, degrees, 3, readout, hidden=(5,), head=4).double()
-    network.eval()
-    batch = batch_of(
-        pf.gram_fields([rng.normal(size=(9, D)), rng.normal(size=(14, D))], dimension=2)
-    )
-    parameters = dict(network.named_parameters())
-
-    def loss(*values):
-        named = dict(zip(parameters, values, strict=True))
-        return torch.func.functional_call(network, named, (batch,)).square().sum()
-
-    inputs = tuple(p.detach().clone().requires_grad_() for p in parameters.values())
-    assert torch.autograd.gradcheck(loss, inputs, atol=1e-6)
-
-
-class TestReadouts:
-    @pytest.fixture
-    def C(self):
-        A = torch.randn(6, 4, 7, generator=torch.Generator().manual_seed(0)).double()
-        return A @ A.mT
-
-    @pytest.mark.parametrize("name", list(READOUTS))
-    def test_widths(self, name, C):
-        assert READOUTS[name](C).shape == (6, readout_width(name, 4))
-
-    def test_entries(self, C):
-        assert torch.equal(READOUTS["tri"](C)[0, :4], C[0, 0])
-        assert torch.equal(READOUTS["flat"](C)[0], C[0].flatten())
-        assert torch.equal(READOUTS["diag"](C)[0], C[0].diagonal())
-
-    def test_pool_ignores_the_order_of_the_forms(self, C):
-        order = torch.tensor([2, 0, 3, 1])
-        torch.testing.assert_close(READOUTS["pool"](C), READOUTS["pool"](C[:, order][:, :, order]))
-
-    def test_gram_is_logarithms_and_correlations(self, C):
-        features = READOUTS["gram"](C)
-        torch.testing.assert_close(
-            features[:, :4], C.diagonal(dim1=1, dim2=2).log(), rtol=0, atol=1e-4
-        )
-        assert float(features[:, 4:].abs().max()) <= 1.0
-        scale = torch.diag(torch.tensor([1.0, 100.0, 1.0, 1.0], dtype=torch.float64))
-        moved = READOUTS["gram"](scale @ C @ scale)
-        torch.testing.assert_close(moved[:, 4:], features[:, 4:], rtol=0, atol=1e-2)
-
-    @pytest.mark.parametrize("name", list(READOUTS))
-    def test_zero_matrices_are_harmless(self, name):
-        C = torch.zeros(2, 3, 3, requires_grad=True)
-        READOUTS[name](C).sum().backward()
-        assert torch.isfinite(C.grad).all()
-
-
-def test_norm_ignores_clouds_that_do_not_count():
-    norm, other = FeatureNorm(3).double(), FeatureNorm(3).double()
-    x = torch.randn(6, 3, dtype=torch.float64)
-    counts = torch.tensor([1.0, 1, 1, 1, 0, 0], dtype=torch.float64)
-    torch.testing.assert_close(norm(x, counts)[:4], other(x[:4]))
-    torch.testing.assert_close(norm.center, other.center)
-    out = norm(x[:4])
-    torch.testing.assert_close(out.mean(0), torch.zeros(3, dtype=torch.float64), rtol=0, atol=1e-9)
-    torch.testing.assert_close(
-        out.std(0, correction=0), torch.ones(3, dtype=torch.float64), rtol=0, atol=1e-5
-    )
-
-
-class TestStore:
-    def test_gather_pads_and_weighs(self, fields):
-        store = FieldStore(fields, dtype=torch.float64)
-        batch = store.gather(torch.tensor([2, 0]))
-        assert batch.points.shape == (2, 45, D)
-        assert torch.equal(batch.points[1, :12], fields[0].points)
-        assert float(batch.weights[1, 12:].abs().max()) == 0.0
-        torch.testing.assert_close(batch.weights.sum(1), torch.ones(2, dtype=torch.float64))
-        G = batch.factor[0] @ batch.factor[0].mT
-        torch.testing.assert_close(G, fields[2].matrix())
-
-    def test_a_part_stands_for_the_whole(self, fields):
-        store = FieldStore(fields, dtype=torch.float64)
-        rows = torch.stack([torch.randperm(45)[:20], torch.arange(20)])
-        batch = store.gather(torch.tensor([2, 0]), rows)
-        torch.testing.assert_close(batch.weights.sum(1), torch.ones(2, dtype=torch.float64))
-        assert torch.equal(batch.points[0], fields[2].points[rows[0]])
-
-    def test_moments(self, fields):
-        store = FieldStore(fields, dtype=torch.float64)
-        mean, scale = store.moments([0, 2])
-        points = torch.cat([fields[0].points, fields[2].points])
-        torch.testing.assert_close(mean, points.mean(0))
-        torch.testing.assert_close(scale, points.std(0, correction=0))
-
-    def test_pad_reads_numbered_rows(self):
-        rows = torch.arange(10.0).view(5, 2)
-        padded, mask = pad(rows, torch.tensor([0, 0, 0, 2, 2]))
-        assert padded.shape == (3, 3, 2)
-        assert mask.sum(1).tolist() == [3, 0, 2]
-        assert torch.equal(padded[2, :2], rows[3:])
 
 
 def test_layers_work_alone_in_anyones_network(fields):

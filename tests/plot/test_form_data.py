@@ -81,7 +81,7 @@ def test_beyond_the_plane_a_cell_is_the_mean_over_its_points(rng):
     weight, bias = rng.normal(size=(3, D, D)), rng.normal(size=(3, D))
     network = linear_forms(D, 1, weight, bias)
     clouds = [rng.normal(size=(80, D)) for _ in range(3)]
-    data = form_field_data(network, clouds, (3, 1), grid=grid, features=["a", "b", "c", "d"])
+    data = form_field_data(network, clouds, (3, 1), grid=grid, feature_names=["a", "b", "c", "d"])
     assert data.axes == ("d", "b")
     assert data.averaged
     points = np.concatenate(clouds)
@@ -217,7 +217,7 @@ def test_an_outlier_does_not_shrink_the_rest(rng):
         ({"forms": [2]}, "no form 2: the model has 2"),
         ({"forms": []}, "forms is empty"),
         ({"grid": 1}, "grid=1"),
-        ({"features": ["a"]}, "1 names for 2 features"),
+        ({"feature_names": ["a"]}, "1 names for 2 features"),
     ],
 )
 def test_bad_arguments_are_named(rings, arguments, message):

@@ -24,7 +24,7 @@ Reference = Callable[[str, str], Estimate | None]
 class ModelResult:
     """One model on one task: a single row, or the selection from several rows.
 
-    Attributes
+    Parameters
     ----------
     name : str
         As shown in tables.
@@ -34,16 +34,26 @@ class ModelResult:
         Whether it is a point-form.
     records : tuple of Record
         The fits that it stands for.
-    candidates : int
-        Number of rows it was selected from; 1 for a single row.
-    tried, failed : int
-        Number of fits of all those rows that finished, and that failed.
-    test : PairedTest
+    candidates : int, default 1
+        Number of rows it was selected from.
+    tried : int, default 0
+        Number of fits of all those rows that finished.
+    failed : int, default 0
+        Number of fits of all those rows that failed.
+    test : PairedTest, default PairedTest()
         This model minus NPF (selected).
-    p : float
+    p : float, default nan
         The p-value of the test, adjusted for the number of baselines; NaN for point-forms.
-    paper : Estimate
+    paper : Estimate, default Estimate()
         The published AUROC; NaN where there is none.
+
+    Examples
+    --------
+    >>> row = Row("colocated", "mlp")
+    >>> fits = tuple(Record(row, fold, 0, auroc=0.7 + 0.1 * fold) for fold in range(3))
+    >>> result = ModelResult("MLP", "MLP", ours=False, records=fits)
+    >>> round(result.summary("auroc").mean, 3)
+    0.8
     """
 
     name: str
@@ -82,14 +92,22 @@ class ModelResult:
 class Comparison:
     """The models of one task.
 
-    Attributes
+    Parameters
     ----------
     size : Size
         The task, with the number of clouds and points and the seed of its clouds.
     models : tuple of ModelResult
         NPF (selected) first, if there is one; the others in the order of the registry.
-    over : {"folds", "fits"}
+    over : {"folds", "fits"}, default "folds"
         What counts as one difference in the tests.
+
+    Examples
+    --------
+    >>> rows = [Row("colocated", model) for model in ("npf-tri-1", "mlp")]
+    >>> fits = [Record(row, 0, 0, auroc=0.8, validation_loss=0.4) for row in rows]
+    >>> [comparison] = compare(fits)
+    >>> comparison.selected.name, [model.name for model in comparison.baselines]
+    ('NPF (selected)', ['MLP'])
     """
 
     size: Size

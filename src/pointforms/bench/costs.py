@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from pointforms.bench.records import Record
-from pointforms.bench.store import Run
+from pointforms.bench.run_history import Run
 from pointforms.support.formatting import duration
 from pointforms.support.table import Column, Table
 

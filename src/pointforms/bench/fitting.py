@@ -1,4 +1,4 @@
-"""From a unit to its records: what is computed once for many units, and the fits themselves."""
+"""From a unit to its records: prepare what many units share, then train and score the fits."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import numpy as np
 from pointforms import models
 from pointforms._version import __version__
 from pointforms.bench.records import Record, Row, Unit
-from pointforms.estimators.cross_fitting import train_fits
-from pointforms.estimators.metrics import scores
-from pointforms.estimators.network import CloudClassifier
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier, scores
+from pointforms.estimators.network_estimator import NetworkClassifier
+from pointforms.estimators.targets import ClassTargets
+from pointforms.estimators.trainer import class_probabilities
 from pointforms.models.options import option_names
 from pointforms.support.peak_memory import peak, reset_peak
 from pointforms.tasks.catalogue import depends_on_fold, find
 
-# Options that change the training of a network, not what it reads.
+# Options that change how a network is trained, but not what it reads.
 _TRAINING = {
     "epochs", "batch_size", "learning_rate", "weight_decay", "validation_fraction", "patience",
     "points_per_epoch", "class_weight", "forms", "hidden", "head", "terms",
@@ -31,14 +31,21 @@ _TRAINING = {
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """A task, and its clouds as a model reads them.
+class PreparedTask:
+    """A task whose clouds are in the form that a model reads.
 
     Attributes
     ----------
-    content : the store of batches of a network, or a list of clouds or Gram fields
-    labels, groups, folds : (N,)
-    classes, features : how many
+    content : Store or list
+        The store of a network, or a list of clouds or Gram fields.
+    labels : ndarray of int, shape (N,)
+        The class of each cloud.
+    groups : ndarray, shape (N,)
+        Clouds of one group stay on one side of a validation split.
+    folds : ndarray of int, shape (N,)
+        The fold of each cloud.
+    classes : int
+        Number of classes of the task, of which a fold may lack some.
     """
 
     content: Any
@@ -46,11 +53,10 @@ class Prepared:
     groups: np.ndarray
     folds: np.ndarray
     classes: int
-    features: int
 
 
 def preparation(unit: Unit) -> str:
-    """Units of equal preparation read the same: a task, and how its clouds become tensors."""
+    """Return a key that is equal for units that can share what :func:`prepare` returns."""
     row = unit.row
     model = _make(row)
     options = {k: v for k, v in row.options.items() if k not in _TRAINING}
@@ -58,7 +64,7 @@ def preparation(unit: Unit) -> str:
     if isinstance(model, models.NeuralClassifier):
         kind = model.network if model.reads == "pyramid" else model.reads
         reads = kind if kind == "points" else [kind, model.neighbors]
-        options.pop("neighbors", None)  # models differ in what is usual
+        options.pop("neighbors", None)  # it is in `reads`, also where it is the default
     elif isinstance(model, PointFormClassifier):
         reads = ["fields", model.degree]
     elif "neighbors" not in option_names(row.model):  # summaries of the clouds as they are
@@ -69,21 +75,29 @@ def preparation(unit: Unit) -> str:
 
 
 def own_fold(unit: Unit) -> int | None:
-    """The fold in whose coordinates a unit sees its clouds; None where all folds share theirs."""
+    """Return the fold in whose coordinates a unit sees its clouds; None if all folds share them."""
     if not depends_on_fold(unit.row.task):
         return None
     folds = {fold for fold, _ in unit.fits}
     if len(folds) > 1:
-        raise ValueError(f"{unit.row.task} has coordinates of each fold: units have one fold")
+        raise ValueError(
+            f"{unit.row.task} has its own coordinates in each fold: expected a unit of one fold, "
+            f"got folds {sorted(folds)}"
+        )
     return folds.pop()
 
 
-def prepare(unit: Unit, cache: Path | None = None, device: str = "cpu") -> Prepared:
-    """Load a unit's task, and make of its clouds what its model reads.
+def prepare(unit: Unit, cache: Path | None = None, device: str = "cpu") -> PreparedTask:
+    """Load the task of a unit and compute what its model reads.
 
     Parameters
     ----------
-    cache : a folder for Gram fields, which units of other preparations may share
+    unit : Unit
+        Fits of one row.
+    cache : Path or None, default None
+        A folder that keeps Gram fields, for units with other options too.
+    device : str, default "cpu"
+        Where the tensors are kept.
     """
     row, fold = unit.row, own_fold(unit)
     task = find(row.task, row.task_seed, row.clouds, row.points)
@@ -92,24 +106,17 @@ def prepare(unit: Unit, cache: Path | None = None, device: str = "cpu") -> Prepa
     if cache is not None and "cache" in model.get_params(deep=False):
         model.set_params(cache=cache)
     content: Any = model.prepare(clouds)
-    if isinstance(model, CloudClassifier):
+    if isinstance(model, NetworkClassifier):
         content = model.make_store(content)
-    return Prepared(
-        content,
-        task.labels,
-        task.groups,
-        task.folds,
-        len(task.class_names),
-        clouds[0].shape[1],
-    )
+    return PreparedTask(content, task.labels, task.groups, task.folds, len(task.class_names))
 
 
-def fit_unit(unit: Unit, prepared: Prepared, device: str = "cpu") -> list[Record]:
-    """Train the fits of a unit. What goes wrong becomes their error."""
+def fit_unit(unit: Unit, prepared: PreparedTask, device: str = "cpu") -> list[Record]:
+    """Train and score the fits of a unit; an exception becomes the error of their records."""
     reset_peak()
     try:
         model = _make(unit.row, device)
-        if isinstance(model, CloudClassifier):
+        if isinstance(model, NetworkClassifier):
             records = _network_fits(unit, model, prepared)
         else:
             records = [_feature_fit(unit.row, *fit, prepared) for fit in unit.fits]
@@ -120,7 +127,7 @@ def fit_unit(unit: Unit, prepared: Prepared, device: str = "cpu") -> list[Record
 
 
 def failed(unit: Unit, error: str) -> list[Record]:
-    """Records of fits that came to nothing."""
+    """Return the records of fits that failed."""
     return [
         Record(unit.row, fold, seed, error=error, version=__version__) for fold, seed in unit.fits
     ]
@@ -129,23 +136,19 @@ def failed(unit: Unit, error: str) -> list[Record]:
 def _make(row: Row, device: str = "cpu", **more: Any) -> Any:
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}
     model = models.make(row.model, **options, **more)
-    if device != "cpu" and isinstance(model, CloudClassifier):
+    if device != "cpu" and isinstance(model, NetworkClassifier):
         model.set_params(device=device)
     return model
 
 
-def _network_fits(unit: Unit, model: CloudClassifier, prepared: Prepared) -> list[Record]:
+def _network_fits(unit: Unit, model: NetworkClassifier, prepared: PreparedTask) -> list[Record]:
     start = time.perf_counter()
-    model.check_options()
-    model.n_features_in_, model.classes_ = prepared.features, np.arange(prepared.classes)
-    fits = [
-        model.make_fit(
-            np.flatnonzero(prepared.folds != fold), prepared.labels, prepared.groups, seed
-        )
-        for fold, seed in unit.fits
-    ]
-    trained = train_fits(model, prepared.content, prepared.labels, fits)
-    seconds = (time.perf_counter() - start) / len(fits)
+    store = prepared.content
+    targets = ClassTargets(np.arange(prepared.classes), prepared.labels, model.class_weight)
+    parts = [(np.flatnonzero(prepared.folds != fold), seed) for fold, seed in unit.fits]
+    trained = model.train_networks(store, targets, parts, prepared.groups)
+    predicted = [class_probabilities(fitted.model, store) for fitted in trained]
+    seconds = (time.perf_counter() - start) / len(parts)
     return [
         replace(
             _record(unit.row, fold, seed, prepared, probabilities[prepared.folds == fold]),
@@ -154,18 +157,18 @@ def _network_fits(unit: Unit, model: CloudClassifier, prepared: Prepared) -> lis
             seconds=seconds,
             epochs=len(fitted.history),
         )
-        for (fold, seed), (fitted, probabilities) in zip(unit.fits, trained, strict=True)
+        for (fold, seed), fitted, probabilities in zip(unit.fits, trained, predicted, strict=True)
     ]
 
 
-def _feature_fit(row: Row, fold: int, seed: int, prepared: Prepared) -> Record:
+def _feature_fit(row: Row, fold: int, seed: int, prepared: PreparedTask) -> Record:
     start = time.perf_counter()
     train, test = np.flatnonzero(prepared.folds != fold), np.flatnonzero(prepared.folds == fold)
     model = _make(row, random_state=seed)
-    model.fit(_those(prepared.content, train), prepared.labels[train], prepared.groups[train])
-    found = model.predict_proba(_those(prepared.content, test))
+    model.fit(_chosen(prepared.content, train), prepared.labels[train], prepared.groups[train])
     probabilities = np.zeros((len(test), prepared.classes))
-    probabilities[:, model.classes_] = found  # a class may be absent from the training clouds
+    # a class may be absent from the training clouds
+    probabilities[:, model.classes_] = model.predict_proba(_chosen(prepared.content, test))
     return replace(
         _record(row, fold, seed, prepared, probabilities),
         validation_loss=float(getattr(model, "validation_loss_", np.nan)),
@@ -173,20 +176,20 @@ def _feature_fit(row: Row, fold: int, seed: int, prepared: Prepared) -> Record:
     )
 
 
-def _those(clouds: Sequence[Any], index: np.ndarray) -> list[Any]:
+def _chosen(clouds: Sequence[Any], index: np.ndarray) -> list[Any]:
     return [clouds[i] for i in index]
 
 
 def _record(
-    row: Row, fold: int, seed: int, prepared: Prepared, probabilities: np.ndarray
+    row: Row, fold: int, seed: int, prepared: PreparedTask, probabilities: np.ndarray
 ) -> Record:
     test = np.flatnonzero(prepared.folds == fold)
-    found: dict[str, Any] = dict(scores(prepared.labels[test], probabilities))
+    metrics: dict[str, Any] = dict(scores(prepared.labels[test], probabilities))
     return Record(
         row,
         fold,
         seed,
-        **found,
+        **metrics,
         train_size=len(prepared.folds) - len(test),
         test_size=len(test),
         clouds=test,

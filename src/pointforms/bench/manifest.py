@@ -53,6 +53,7 @@ class Manifest:
     Parameters
     ----------
     title : str
+        What the manifest compares.
     sweeps : tuple of Sweep
         Each is a set of rows, folds and seeds.
 

@@ -59,9 +59,11 @@ def paired_test(
 
     Parameters
     ----------
-    a, b : sequence of Record
-        Fits of one model each, on the same clouds and folds, in any order. They are compared on
-        the pairs (fold, seed) that both have, without failed fits.
+    a : sequence of Record
+        Fits of one model, in any order.
+    b : sequence of Record
+        Fits of another model on the same clouds and folds. The two are compared on the pairs
+        (fold, seed) that both have, without failed fits.
     metric : str, default "auroc"
         The attribute of records to compare.
     over : {"folds", "fits"}, default "folds"

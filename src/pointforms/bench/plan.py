@@ -118,6 +118,7 @@ def plan(
     Parameters
     ----------
     manifest : Manifest
+        What would be run.
     done : collection of tuples (row.key, fold, seed), default ()
         Fits that are already in the store.
     measured : mapping, optional
@@ -222,6 +223,7 @@ def plan_table(plan: Plan, workers: int = 1) -> Table:
     Parameters
     ----------
     plan : Plan
+        What to show.
     workers : int, default 1
         Number of processes that will train, for the estimate of the wall time.
     """

@@ -28,7 +28,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from pointforms.bench.fitting import Prepared, failed, fit_unit, preparation, prepare
+from pointforms.bench.fitting import PreparedTask, failed, fit_unit, preparation, prepare
 from pointforms.bench.local_engine import Finished
 from pointforms.bench.records import Record, Unit
 from pointforms.support.extras import need
@@ -67,8 +67,8 @@ class RayEngine:
 
     Examples
     --------
-    >>> RayEngine(workers=2).name  # doctest: +SKIP
-    'ray'
+    >>> RayEngine(workers=2).workers  # starts nothing yet
+    2
     """
 
     name = "ray"
@@ -226,7 +226,7 @@ class _Tasks:
             yield unit, records
 
 
-def _prepare(unit: Unit, cache: Path | None) -> Prepared | str:
+def _prepare(unit: Unit, cache: Path | None) -> PreparedTask | str:
     """A task of Ray: return what units read, or the traceback if that cannot be made."""
     _use_one_thread()
     try:
@@ -235,7 +235,7 @@ def _prepare(unit: Unit, cache: Path | None) -> Prepared | str:
         return traceback.format_exc()
 
 
-def _fit(unit: Unit, prepared: Prepared | str) -> list[Record]:
+def _fit(unit: Unit, prepared: PreparedTask | str) -> list[Record]:
     """A task of Ray: return the records of a unit."""
     _use_one_thread()
     return failed(unit, prepared) if isinstance(prepared, str) else fit_unit(unit, prepared)

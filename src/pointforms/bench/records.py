@@ -50,21 +50,23 @@ class Size(NamedTuple):
 class Row:
     """One configuration: a model and its options on a task of some size.
 
-    Attributes
+    Parameters
     ----------
     task : str
         The name of a task, or a file.
     model : str
         A name in the registry of models.
-    options : mapping
+    options : mapping, default {}
         Options of the model that differ from its defaults; values as in JSON.
-    clouds, points : int or None
-        The size of the task; None for its own size.
-    task_seed : int
+    clouds : int, optional
+        Number of clouds; by default that of the task.
+    points : int, optional
+        Number of points per cloud; by default that of the task.
+    task_seed : int, default 0
         The seed of the clouds and folds of the task.
-    content : str or None
+    content : str, optional
         Digest of a file, so that another file of the same name is another task.
-    settings : str or None
+    settings : str, optional
         Digest of all options, so that changing a default makes another row. By default it is
         computed from the present defaults.
 
@@ -155,30 +157,47 @@ class Unit:
 class Record:
     """What is known of one fit.
 
-    Attributes
+    Parameters
     ----------
     row : Row
-    fold, seed : int
-    auroc, accuracy, log_loss : float
-        Metrics on the test clouds. AUROC is the mean of one class against the rest.
-    validation_loss : float
+        The configuration that was fitted.
+    fold : int
+        The fold that was tested on.
+    seed : int
+        The seed of the training.
+    auroc : float, default nan
+        AUROC on the test clouds: the mean of one class against the rest.
+    accuracy : float, default nan
+        Accuracy on the test clouds.
+    log_loss : float, default nan
+        Log loss on the test clouds.
+    validation_loss : float, default nan
         Log loss on the validation part of the training clouds, by which rows are selected.
-    train_size, test_size : int
-        Number of training and test clouds.
-    parameters : int or None
+    train_size : int, default 0
+        Number of training clouds.
+    test_size : int, default 0
+        Number of test clouds.
+    parameters : int, optional
         Number of trained parameters; None where that has no meaning.
-    seconds : float
+    seconds : float, default nan
         Time of this fit. Fits that are trained together share their time equally.
-    memory : int or None
+    memory : int, optional
         Peak memory of the process that trained it, in bytes.
-    epochs : int or None
+    epochs : int, optional
         Number of epochs trained; None where there are none.
-    clouds, probabilities : ndarray or None
-        Test clouds (m,) and their class probabilities (m, C); None if not kept.
-    error : str or None
+    clouds : ndarray of int, shape (m,), optional
+        Test clouds, by their index in the task; None if predictions are not kept.
+    probabilities : ndarray, shape (m, C), optional
+        Class probabilities of the test clouds.
+    error : str, optional
         The traceback of a fit that failed; its numbers are NaN.
-    version : str
+    version : str, default ""
         Version of the package.
+
+    Examples
+    --------
+    >>> Record(Row("colocated", "mlp"), fold=0, seed=0, auroc=0.8).row.title
+    'MLP'
     """
 
     row: Row

@@ -110,6 +110,11 @@ _EVERY_ROW = ("model", "auroc", "log_loss", "difference", "fits")
 def results_table(comparison: Comparison) -> Table:
     """Return the table of one task, with the outcome in words below it.
 
+    Parameters
+    ----------
+    comparison : Comparison
+        The models of one task, as :func:`~pointforms.bench.comparison.compare` returns them.
+
     Examples
     --------
     >>> fits = [Record(Row("colocated", "mlp"), fold, 0, auroc=0.7) for fold in range(3)]

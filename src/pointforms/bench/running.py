@@ -60,7 +60,7 @@ def run(
     engine: Engine,
     title: str = "",
     retry: bool = False,
-    advance: Callable[[int], None] = lambda fits: None,
+    advance: Callable[[int], None] | None = None,
 ) -> Outcome:
     """Train the fits that are missing in a store.
 
@@ -98,6 +98,7 @@ def run(
     0
     """
     outcome, start = Outcome(), time.monotonic()
+    advance = advance or (lambda fits: None)
     number = store.begin(title, engine.name, engine.workers)
     with _logged(store.path) as log, _heart(store, number, engine):
         log.info(
@@ -228,7 +229,7 @@ def run_manifest(
     path: Path,
     engine: Engine,
     retry: bool = False,
-    advance: Callable[[int], None] = lambda fits: None,
+    advance: Callable[[int], None] | None = None,
 ) -> tuple[Outcome, list[Record]]:
     """Train the fits of a manifest that a store does not have, and return all of its records.
 

@@ -7,13 +7,12 @@ that a unit is stored completely or not at all. Claims of a run that has died ar
 from __future__ import annotations
 
 import os
-import platform
 import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from pointforms._version import __version__
 from pointforms.bench.records import Record, Row, Unit
+from pointforms.bench.run_history import Run, host, is_alive, machine
 
 _SCHEMA = 1
 _TABLES = """
@@ -63,61 +63,9 @@ CREATE TABLE claims (
     PRIMARY KEY (row, fold, seed)
 );
 """
-# A run without a sign of life for this number of seconds is dead; on its own machine it is dead as
-# soon as its process is.
-_DEAD = 120.0
 _PATIENCE = 60.0  # seconds to wait for other writers
 
 Key = tuple[str, int, int]  # row, fold, seed
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run of an engine on a store.
-
-    Attributes
-    ----------
-    id : int
-    title : str
-    engine : str
-        Name of the engine.
-    workers : int
-        The largest number of workers it had.
-    host, pid : str, int
-        Where it ran.
-    machine : str
-        Processor, cores, system and version of Python.
-    version : str
-        Version of the package.
-    started, seen : float
-        Times of its start and of its last sign of life, in seconds since 1970.
-    ended : int
-        1 if it ended in an orderly way.
-    """
-
-    id: int
-    title: str
-    engine: str
-    workers: int
-    host: str
-    pid: int
-    machine: str
-    version: str
-    started: float
-    seen: float
-    ended: int
-
-    @property
-    def wall(self) -> float:
-        """Seconds from the start to the last sign of life."""
-        return self.seen - self.started
-
-    @property
-    def state(self) -> str:
-        """ "ended", "running" or "died"."""
-        if self.ended:
-            return "ended"
-        return "running" if _alive(self.host, self.pid, self.seen) else "died"
 
 
 class Store:
@@ -249,7 +197,7 @@ class Store:
             cursor = self._db.execute(
                 "INSERT INTO runs (title, engine, workers, host, pid, machine, version, started, "
                 "seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (title, engine, workers, _host(), os.getpid(), machine(), __version__, now, now),
+                (title, engine, workers, host(), os.getpid(), machine(), __version__, now, now),
             )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -322,8 +270,8 @@ class Store:
         claiming = self._db.execute(
             "SELECT DISTINCT id, host, pid, seen FROM runs JOIN claims ON runs.id = claims.run"
         ).fetchall()
-        for run, host, pid, seen in claiming:
-            if not _alive(host, pid, seen):
+        for run, where, pid, seen in claiming:
+            if not is_alive(where, pid, seen):
                 self._db.execute("DELETE FROM claims WHERE run = ?", (run,))
 
     def finish(self, run: int | None, records: Iterable[Record]) -> int:
@@ -413,36 +361,6 @@ class Store:
             "AND seconds IS NOT NULL GROUP BY task, model"
         )
         return {(task, model): mean for task, model, mean in rows}
-
-
-def machine() -> str:
-    """Describe this machine, for reports of cost."""
-    python = f"Python {platform.python_version()}"
-    return f"{_processor()}, {os.cpu_count()} cores, {platform.system()}, {python}"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def _host() -> str:
-    return platform.node()
-
-
-def _alive(host: str, pid: int, seen: float) -> bool:
-    if host == _host():
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:  # another user's
-            pass
-    return time.time() - seen < _DEAD
 
 
 def _packed(value: Any) -> Any:

@@ -108,22 +108,24 @@ Seeds = Annotated[
 class Sweep(BaseModel):
     """Every model with every combination of the grid, on every task.
 
-    Parameters
+    Attributes
     ----------
     tasks : tuple of str
         Names of tasks, or files.
     models : tuple of str
         Names in the registry of models.
-    folds : int or sequence of int, default 5
+    folds : int or sequence of int, default (0, 1, 2, 3, 4)
         The folds on which every row is fitted: how many, or which.
-    seeds : int or sequence of int, default 1
+    seeds : int or sequence of int, default (0,)
         The seeds with which every row is fitted on every fold: how many, or which.
     options : dict, default {}
         Options of every model.
     grid : dict, default {}
         Lists of values by option. Every combination of them is a row.
-    clouds, points : int, optional
-        The size of the tasks; by default their own.
+    clouds : int, optional
+        Number of clouds; by default that of the tasks.
+    points : int, optional
+        Number of points per cloud; by default that of the tasks.
     task_seed : int, default 0
         The seed of the clouds and folds of the tasks.
     together : int, optional

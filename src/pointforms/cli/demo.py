@@ -22,11 +22,11 @@ def demo(
     Prints how well each went, draws it, and writes a page about the comparison.
     """
     with computing("demo"):
-        from pointforms.cli.demonstrations import circles, torus
+        from pointforms.paper import demo as demonstrations
 
         for title, part in (
-            ("The geometry of a cloud: a noisy torus", torus.run),
-            ("Learning from clouds: circles against lines, 5 folds", circles.run),
+            ("The geometry of a cloud: a noisy torus", demonstrations.torus),
+            ("Learning from clouds: circles against lines, 5 folds", demonstrations.circles),
         ):
             console().rule(title, align="left")
             values, picture = part(out)

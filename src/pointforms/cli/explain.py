@@ -10,15 +10,11 @@ import typer
 
 from pointforms.cli import options
 from pointforms.cli.console import computing, print_table
-from pointforms.support.formatting import signed
-from pointforms.support.statistics import is_significant
-from pointforms.support.table import Column, Table
 
 if TYPE_CHECKING:
     import numpy as np
 
     from pointforms.estimators import PointFormClassifier
-    from pointforms.explain.salience import Salience
     from pointforms.tasks import Task
 
 
@@ -51,6 +47,7 @@ def explain(
     label: options.LABEL = "label",
     group: options.GROUP = None,
     features: options.FEATURES = None,
+    wide: options.WIDE = False,
 ) -> None:
     """Print which features, or pairs of features, a classifier's forms use.
 
@@ -60,7 +57,7 @@ def explain(
     agreement: share of the refits that rank it in their first tenth.
     """
     with computing("explain"):
-        from pointforms.plot.salience import draw_salience
+        from pointforms import plot
         from pointforms.plot.style import picture_path
         from pointforms.support.files import check_output, write_text
         from pointforms.tasks import find
@@ -88,15 +85,17 @@ def explain(
         )
         if salience.columns and y is task.labels:  # numbers, which index the names
             salience = replace(salience, columns=tuple(task.class_names))
-        print_table(_table(salience, most))
+        shown = salience.table()
+        print_table(replace(shown, rows=shown.rows[:most], notes=()), wide)
         if len(salience) > most:
             typer.echo(f"… and {len(salience) - most} more (--most)")
         typer.echo(salience.summary())
         if table is not None:
-            write_text(table, _table(salience).csv())
+            write_text(table, shown.csv())
             typer.echo(f"Table: {table.resolve()}")
         if out is not None:
-            typer.echo(f"Picture: {draw_salience(salience, out, most).resolve()}")
+            plot.salience(salience, most, path=out)
+            typer.echo(f"Picture: {out.resolve()}")
 
 
 def _load_classifier(folder: Path) -> PointFormClassifier:
@@ -132,19 +131,3 @@ def _labels(classifier: PointFormClassifier, task: Task) -> np.ndarray:
     if set(known) == set(task.class_names):
         return np.array([known[task.class_names[label]] for label in task.labels])
     return task.labels
-
-
-def _table(salience: Salience, most: int | None = None) -> Table:
-    columns = [Column("form", "form", left=True), Column("degree", "degree")]
-    columns += [Column(key, key, "{:.3f}".format) for key in ("share", "difference")]
-    columns += [
-        Column("p", "p", lambda p: f"{p:.3f}" + (" *" if is_significant(p) else "  ")),
-        Column("decision", "decision", signed),
-        Column("rank", "rank", "{:.1f}".format),
-        Column("agreement", "agreement", "{:.2f}".format),
-    ]
-    columns += [
-        Column(f"difference: {name}", f"difference: {name}", "{:.3f}".format)
-        for name in salience.columns
-    ]
-    return Table("Salience of basis forms", columns, salience.rows()[:most])

@@ -19,10 +19,9 @@ from pointforms.support.files import check_output
 from pointforms.support.progress import track
 
 if TYPE_CHECKING:
-    from pointforms.bench.page.theory import TheoryView
-    from pointforms.bench.page.views import ModelView
+    from pointforms.bench.page import Article, Section
     from pointforms.bench.records import Record, Row
-    from pointforms.bench.store import Run
+    from pointforms.bench.run_history import Run
 
 
 def report(
@@ -81,8 +80,8 @@ def report(
             raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")
         records, runs = _read(store)
         rows, text = _manifest(manifest)
-        views, notes = ([], []) if no_explain else _views(records, explain or [])
-        _write(records, rows, runs, page, views, theory, _title(title, runs), text, notes)
+        articles, notes = ([], []) if no_explain else _articles(records, explain or [])
+        _write(records, rows, runs, page, articles, theory, _title(title, runs), text, notes)
         size = page.stat().st_size / 1e6
         if out is not None or not serve:
             typer.echo(f"Page: {page.resolve()} ({size:.1f} MB)")
@@ -118,23 +117,23 @@ def _title(given: str | None, runs: Sequence[Run]) -> str:
     return titles.pop() if len(titles) == 1 else TITLE
 
 
-def _views(records: Sequence[Record], wanted: Sequence[str]) -> tuple[list[ModelView], list[str]]:
-    """Return views of the wanted tasks, or of a few quick ones, and notes on failures."""
-    from pointforms.bench.page.explaining import choices, model_view
+def _articles(records: Sequence[Record], wanted: Sequence[str]) -> tuple[list[Article], list[str]]:
+    """Models of the tasks that were asked for, or of a few quick ones, and notes on failures."""
+    from pointforms.bench.page.explaining import choices, model_article
 
-    views: list[ModelView] = []
+    articles: list[Article] = []
     notes = []
     chosen = choices(records, wanted)
     with track(len(chosen), "models", unit="models") as advance:
         for record in chosen:
             try:
-                views.append(model_view(record))
-            except Exception as error:  # nobody asked for this view: go on without it
+                articles.append(model_article(record))
+            except Exception as error:  # nobody asked for this model: the page goes on without
                 if wanted:
                     raise
                 notes.append(f"The model of {record.row.task} is not shown: {error}")
             advance(1)
-    return views, notes
+    return articles, notes
 
 
 def _write(
@@ -142,7 +141,7 @@ def _write(
     rows: Sequence[Row],
     runs: Sequence[Run],
     page: Path,
-    views: Sequence[ModelView],
+    articles: Sequence[Article],
     theory: bool,
     title: str,
     text: str | None,
@@ -151,13 +150,17 @@ def _write(
     from pointforms.bench.page.document import write_report
     from pointforms.paper.numbers import paper_value
 
-    lab: TheoryView | None = None
+    sections: list[Section] = []
+    if articles:
+        from pointforms.bench.page.explaining import models_section
+
+        sections.append(models_section(articles))
     if theory:
-        from pointforms.bench.page.theory import STEPS, theory_view
+        from pointforms.paper.theory.section import STEPS, theory_section
 
         with track(STEPS, "theory") as advance:
-            lab = theory_view(advance)
-    write_report(records, rows, runs, page, views, lab, title, text, notes, paper_value)
+            sections.append(theory_section(advance))
+    write_report(records, rows, runs, page, sections, title, text, notes, paper_value)
 
 
 def _serve(page: Path, port: int, opening: bool) -> None:

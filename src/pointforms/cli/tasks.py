@@ -113,7 +113,15 @@ def draw(
         for name in chosen:
             task = tasks.find(name, seed, cloud=cloud, label=label, group=group)
             pictures.append(out / f"{task.name}.png")
-            contact_sheet(task, pictures[-1], each)
+            contact_sheet(
+                task.clouds,
+                task.labels,
+                task.class_names,
+                feature_names=task.feature_names,
+                each=each,
+                title=task.name,
+                path=pictures[-1],
+            )
             advance(1)
     for path in pictures:
         typer.echo(f"Picture: {path.resolve()}")

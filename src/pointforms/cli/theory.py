@@ -26,10 +26,10 @@ def theory(
     pairings, which fall as samples of a circle, a sphere and a torus grow.
     """
     with computing("theory"):
-        from pointforms.paper.theory.study import run
+        from pointforms.paper.theory import run_checks
         from pointforms.paper.theory.tables import consistency_table, density_table
 
-        report = run(out, seeds=seeds, quick=quick)
+        report = run_checks(out, seeds=seeds, quick=quick)
     print_table(density_table(report.density))
     print_table(consistency_table(report.consistency))
     if report.rising:

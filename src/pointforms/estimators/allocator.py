@@ -1,4 +1,4 @@
-"""Keep freed memory for the next training step instead of handing it back to the system."""
+"""Keep freed memory for the next training step instead of returning it to the system."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-# glibc's mallopt(3): parameter, value while training, value afterwards. Afterwards are the upper
-# ends of what the allocator chooses by itself.
+# Parameters of glibc's mallopt(3): number, value while training, value afterwards. The latter are
+# the largest that the allocator chooses by itself.
 _TRIM_THRESHOLD = (-1, 2**31 - 1, 64 << 20)
 _MMAP_MAX = (-4, 0, 65536)
 
@@ -19,12 +19,12 @@ _users = 0
 
 
 @contextmanager
-def kept() -> Iterator[None]:
-    """While this is open, freed memory stays with the process; afterwards the rest goes back.
+def keep_freed_memory() -> Iterator[None]:
+    """Keep freed memory in the process inside a `with` block, and return it afterwards.
 
-    A step frees the same large tensors that the next one asks for. By default glibc returns them
-    to the system, which then fills every page with zeros again: a third of the time of stacked
-    steps on small clouds. Without glibc this does nothing.
+    Each training step frees large tensors that the next one allocates again. By default glibc
+    returns them to the system, which fills every page with zeros when it is allocated again: a
+    third of the time of stacked steps on small clouds. Without glibc this does nothing.
     """
     global _users
     libc = _glibc()

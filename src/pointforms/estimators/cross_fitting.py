@@ -1,4 +1,4 @@
-"""Many fits of one estimator: folds × seeds, trained together and shared among processes."""
+"""Cross-validated fits of one classifier: folds × seeds, trained together, shared by workers."""
 
 from __future__ import annotations
 
@@ -14,40 +14,55 @@ from sklearn.base import clone
 from torch import nn
 
 from pointforms.estimators.metrics import auroc
-from pointforms.estimators.network import CloudClassifier
-from pointforms.estimators.trainer import Fit, Fitted, Store, apply, train
+from pointforms.estimators.network_estimator import NetworkClassifier
+from pointforms.estimators.targets import ClassTargets, check_groups
+from pointforms.estimators.trainer import Fitted, Store, class_probabilities
 from pointforms.support.progress import track
+from pointforms.support.statistics import Estimate, interval
 
-# Up to so many workers are threads: steps of stacked fits spend little time in Python, and a new
+# Up to this many workers are threads: steps of stacked fits spend little time in Python, and a new
 # process needs seconds to import torch.
 _THREADS = 4
 
 
 @dataclass(frozen=True)
 class CrossFit:
-    """Out-of-fold predictions of every seed.
+    """Out-of-fold predictions of every seed, as :func:`cross_fit` returns them.
 
     Attributes
     ----------
-    probabilities : (seeds, N, classes)
-    auroc : (folds, seeds)
-        On the test clouds of each fold; one class against the rest for more than two.
-    models : one a fold and seed, in that order
+    probabilities : ndarray, shape (seeds, N, classes)
+        Probabilities of each cloud by the network that was not trained on its fold.
+    auroc : ndarray, shape (folds, seeds)
+        AUROC on the test clouds of each fold; with more than two classes, the mean of each class
+        against the rest.
+    models : list of nn.Module
+        The trained networks, one per fold and seed: all seeds of the first fold come first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointforms.estimators import CrossFit
+    >>> folds = CrossFit(np.zeros((1, 6, 2)), np.array([[0.8], [0.9], [1.0]]), [])
+    >>> mean, half = folds.summary()
+    >>> print(f"{mean:.2f} ± {half:.2f}")
+    0.90 ± 0.25
     """
 
     probabilities: np.ndarray
     auroc: np.ndarray
     models: list[nn.Module]
 
-    def summary(self) -> tuple[float, float]:
-        """Mean AUROC and half the width of its 95 % interval over folds × seeds."""
-        values = self.auroc.flatten()
-        spread = 1.96 * values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
-        return float(values.mean()), float(spread)
+    def summary(self) -> Estimate:
+        """Return the mean AUROC and half its 95 % interval over folds × seeds, by Student's t.
+
+        With a single value, the half width is None.
+        """
+        return interval(self.auroc.ravel())
 
 
 def cross_fit(
-    estimator: CloudClassifier,
+    estimator: NetworkClassifier,
     clouds: Any,
     y: Any,
     folds: np.ndarray,
@@ -59,88 +74,91 @@ def cross_fit(
 ) -> CrossFit:
     """Fit a classifier on the complement of every fold with every seed, and predict the fold.
 
-    What the estimator prepares of the clouds (Gram fields, graphs) is computed once. Fits of one
-    shape train together; `n_jobs` workers of one thread each share them (-1 is one a core): threads
-    of this process where they are few, else processes, unless `joblib.parallel_config` says
-    otherwise. The outcome depends on neither.
+    What the estimator prepares of the clouds (Gram fields, graphs) is computed once. Neither
+    stacking nor the number of workers affects the result, apart from rounding.
+
+    Parameters
+    ----------
+    estimator : PointFormClassifier or another classifier that trains a network
+        It is cloned and stays as it is. Its `random_state` is not used.
+    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+        The clouds, or what the estimator's `prepare` returned for them.
+    y : array-like, shape (N,)
+        A label per cloud.
+    folds : ndarray, shape (N,)
+        The fold of each cloud.
+    seeds : sequence of int, default (0,)
+        Seeds of the networks.
+    groups : array-like, shape (N,), or None, default None
+        Clouds of one group stay on one side of every validation split.
+    n_jobs : int or None, default None
+        Number of workers with one torch thread each; -1 uses one per core, None the calling
+        thread. Up to four are threads, more are processes, unless `joblib.parallel_config` is set.
+    together : bool or None, default None
+        Whether networks train together in stacks; None decides by their size.
+    progress : bool, default False
+        Show a progress bar.
+
+    Returns
+    -------
+    CrossFit
+        Predictions, AUROC per fold and seed, and the networks.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> from pointforms.estimators import cross_fit
+    >>> task = pf.tasks.load("circles-vs-lines", clouds=40, points=32)
+    >>> clf = pf.PointFormClassifier(forms=4, hidden=(16,), epochs=3)
+    >>> result = cross_fit(clf, task.clouds, task.labels, task.folds, seeds=(0, 1))
+    >>> result.auroc.shape, result.probabilities.shape
+    ((5, 2), (2, 40, 2))
     """
-    estimator = clone(estimator)  # the caller's stays as it is
+    estimator = clone(estimator)
+    clouds = list(clouds)
     folds = np.asarray(folds)
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    targets = ClassTargets.of(y, len(clouds), estimator.class_weight)
+    check_groups(groups, len(clouds))
     estimator.check_options()
-    prepared = estimator.prepare(clouds)
-    estimator.n_features_in_, estimator.classes_ = estimator._width(prepared), classes
-    store = estimator.make_store(prepared)
-    plan = [
-        (fold, s, estimator.make_fit(np.flatnonzero(folds != fold), codes, groups, int(seed)))
-        for fold in np.unique(folds)
-        for s, seed in enumerate(seeds)
-    ]
+    store = estimator.make_store(estimator.prepare(clouds))
+    names = np.unique(folds)
+    parts = [(np.flatnonzero(folds != fold), int(seed)) for fold in names for seed in seeds]
     jobs = (os.cpu_count() or 1) if n_jobs == -1 else (n_jobs or 1)
-    parts = [part for part in np.array_split(np.arange(len(plan)), jobs) if len(part)]
-    fits = [fit for _, _, fit in plan]
     if jobs == 1:
-        trained = train_fits(estimator, store, codes, fits, together, progress)
+        trained = _train_and_predict(estimator, store, targets, parts, groups, together, progress)
     else:
         prefer = "threads" if jobs <= _THREADS else "processes"
         threads = torch.get_num_threads()
-        with track(len(parts), "parts of the fits", progress) as advance:
+        shares = [share for share in np.array_split(np.arange(len(parts)), jobs) if len(share)]
+        with track(len(shares), "parts of the fits", progress) as advance:
             trained = []
-            for found in Parallel(n_jobs=jobs, prefer=prefer, return_as="generator")(
-                delayed(_in_worker)(estimator, store, codes, [fits[i] for i in part], together)
-                for part in parts
+            for some in Parallel(n_jobs=jobs, prefer=prefer, return_as="generator")(
+                delayed(_in_worker)(
+                    estimator, store, targets, [parts[i] for i in share], groups, together
+                )
+                for share in shares
             ):
-                trained += found
+                trained += some
                 advance(1)
         torch.set_num_threads(threads)  # workers that are threads have set it to one
-    names = np.unique(folds).tolist()
-    probabilities = np.zeros((len(seeds), len(codes), len(classes)))
+    probabilities = np.zeros((len(seeds), len(clouds), targets.outputs))
     areas = np.zeros((len(names), len(seeds)))
-    for (fold, s, _), (_, outputs) in zip(plan, trained, strict=True):
-        test = folds == fold
-        probabilities[s, test] = outputs[test]
-        areas[names.index(fold), s] = auroc(codes[test], outputs[test])
+    for i, (_, predicted) in enumerate(trained):
+        fold, seed = divmod(i, len(seeds))
+        test = folds == names[fold]
+        probabilities[seed, test] = predicted[test]
+        areas[fold, seed] = auroc(targets.values[test], predicted[test])
     return CrossFit(probabilities, areas, [fitted.model for fitted, _ in trained])
 
 
-def _in_worker(*args: Any) -> list[tuple[Fitted, np.ndarray]]:
+def _in_worker(*arguments: Any) -> list[tuple[Fitted, np.ndarray]]:
     torch.set_num_threads(1)
-    return train_fits(*args)
+    return _train_and_predict(*arguments)
 
 
-def train_fits(
-    estimator: CloudClassifier,
-    store: Store,
-    codes: np.ndarray,
-    fits: list[Fit],
-    together: bool | None = None,
-    progress: bool = False,
+def _train_and_predict(
+    estimator: NetworkClassifier, store: Store, *arguments: Any
 ) -> list[tuple[Fitted, np.ndarray]]:
-    """Trained models of a classifier that knows its classes, and what each makes of all clouds.
-
-    Probabilities are (N, classes).
-    """
-    outputs = len(estimator.classes_)
-    # fits that see the same clouds share weights of classes, and are trained together
-    seen = [np.sort(np.r_[fit.train, fit.validation]) for fit in fits]
-    weighted = estimator.class_weight is not None
-    parts: dict[bytes, list[int]] = {}
-    for i, clouds in enumerate(seen):
-        parts.setdefault(clouds.tobytes() if weighted else b"", []).append(i)
-    trained: dict[int, Fitted] = {}
-    for places in parts.values():
-        found = train(
-            lambda fit: estimator.make_model(store, outputs, fit),
-            store,
-            torch.from_numpy(codes).to(estimator.device),
-            estimator.loss(codes[seen[places[0]]]),
-            [fits[i] for i in places],
-            estimator.schedule(),
-            together=together,
-            progress=progress,
-        )
-        trained |= dict(zip(places, found, strict=True))
-    return [
-        (one, apply(one.model, one.model, store).double().softmax(-1).cpu().numpy())
-        for one in (trained[i] for i in range(len(fits)))
-    ]
+    """Train networks, and return each with its probabilities for all clouds (N, classes)."""
+    trained = estimator.train_networks(store, *arguments)
+    return [(fitted, class_probabilities(fitted.model, store)) for fitted in trained]

@@ -5,59 +5,79 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
-# A sure and wrong prediction costs -log of this, 34.5, not infinity.
-_FLOOR = 1e-15
+# A certain but wrong prediction costs -log of this, 34.5, rather than infinity.
+_SMALLEST_PROBABILITY = 1e-15
 
 
 def scores(codes: Any, probabilities: Any) -> dict[str, float]:
-    """AUROC, accuracy and log loss of predictions, by the names that records have.
+    """Return AUROC, accuracy and log loss of predictions.
 
     Parameters
     ----------
-    codes : (m,)
-        True classes, columns of `probabilities`.
-    probabilities : (m, C)
-        Rows sum to 1.
+    codes : array-like of int, shape (m,)
+        True classes, as columns of `probabilities`.
+    probabilities : array-like, shape (m, C)
+        Class probabilities, whose rows sum to 1.
 
     Returns
     -------
-    {"auroc", "accuracy", "log_loss"}
-        AUROC as in :func:`auroc`, so perhaps NaN. Log loss is the mean of -log p of the true
-        class, p cut at 1e-15.
+    dict of str to float
+        "auroc" as :func:`auroc` returns it, "accuracy" of the most probable class, and "log_loss",
+        the mean of -log p of the true class, with p at least 1e-15.
+
+    Examples
+    --------
+    >>> from pointforms.estimators import scores
+    >>> scores([0, 1, 1], [[0.8, 0.2], [0.5, 0.5], [0.6, 0.4]])["auroc"]
+    1.0
     """
     codes, probabilities = _checked(codes, probabilities)
-    true = probabilities[np.arange(len(codes)), codes]
+    classes = np.arange(probabilities.shape[1])
+    kept = probabilities.clip(_SMALLEST_PROBABILITY, 1.0)
     return {
         "auroc": auroc(codes, probabilities),
-        "accuracy": float((probabilities.argmax(1) == codes).mean()),
-        "log_loss": float(-np.log(true.clip(_FLOOR, 1.0)).mean()),
+        "accuracy": float(accuracy_score(codes, probabilities.argmax(1))),
+        "log_loss": float(log_loss(codes, kept, labels=classes)),
     }
 
 
 def auroc(codes: Any, probabilities: Any) -> float:
-    """Area under the ROC curve: of class 1 for two classes, else one against the rest.
+    """Return the area under the ROC curve.
 
-    With several classes it is the plain mean over those that occur in `codes`: a class absent
-    from a test fold has no curve and is left out. NaN where one class alone occurs.
+    With two classes it is the area for class 1. With more it is the mean over the areas of each
+    class against the rest, for the classes that occur in `codes`: a class that is absent from a
+    test fold has no curve. The area
 
-    - unchanged by any increasing function of the probabilities of a class
-    - 1/2 where they are all equal
+    - does not change under any increasing function of the probabilities of a class;
+    - is 1/2 where all probabilities are equal.
+
+    Parameters
+    ----------
+    codes : array-like of int, shape (m,)
+        True classes, as columns of `probabilities`.
+    probabilities : array-like, shape (m, C)
+        Class probabilities, whose rows sum to 1.
+
+    Returns
+    -------
+    float
+        NaN if `codes` has a single class.
+
+    Examples
+    --------
+    >>> from pointforms.estimators import auroc
+    >>> auroc([0, 0, 1], [[0.9, 0.1], [0.3, 0.7], [0.4, 0.6]])
+    0.5
     """
     codes, probabilities = _checked(codes, probabilities)
-    present = np.unique(codes)
-    if len(present) < 2:
+    occurring = np.unique(codes)
+    if len(occurring) < 2:
         return float("nan")
     if probabilities.shape[1] == 2:
-        present = present[1:]
-    return float(np.mean([_area(codes == c, probabilities[:, c]) for c in present]))
-
-
-def _area(positive: np.ndarray, values: np.ndarray) -> float:
-    """P(value of a positive > value of a negative) + P(equal) / 2, from ranks."""
-    P, N = int(positive.sum()), int((~positive).sum())
-    return float((rankdata(values)[positive].sum() - P * (P + 1) / 2) / (P * N))
+        occurring = occurring[1:]
+    return float(np.mean([roc_auc_score(codes == c, probabilities[:, c]) for c in occurring]))
 
 
 def _checked(codes: Any, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -68,7 +88,10 @@ def _checked(codes: Any, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
             "expected (m,) and (m, C), at least one cloud and two classes"
         )
     if y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= p.shape[1]:
-        raise ValueError(f"codes: expected whole numbers from 0 to {p.shape[1] - 1}")
+        raise ValueError(
+            f"codes are {y.dtype}, from {y.min()} to {y.max()}: expected whole numbers from 0 to "
+            f"{p.shape[1] - 1}"
+        )
     bad = ~(np.abs(p.sum(1) - 1) < 1e-3)  # NaN is bad too
     if bad.any():
         i = int(bad.argmax())

@@ -1,8 +1,8 @@
-"""One training loop for one fit or many.
+"""The training loop, for one fit or for many that train together.
 
-Fits of one shape (folds × seeds × learning rates) train together: their parameters are stacked
-and each step is one vectorised call. The order of batches, the initial parameters and the updates
-of a fit depend on its own seed only, so that together or alone it comes out the same.
+Fits of one shape (folds × seeds × learning rates) train together: their parameters are stacked,
+and each step is one vectorised call. The initial parameters, the order of batches and the updates
+of a fit depend on its own seed only, so that it gives the same result together and alone.
 """
 
 from __future__ import annotations
@@ -17,17 +17,31 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from pointforms.estimators import allocator
+from pointforms.estimators.allocator import keep_freed_memory
 from pointforms.support.progress import track
 
-# Numbers in the factors of one step of fits that train together: beyond it they only crowd the
-# cache.
+# Most numbers in the factors of one step of fits that train together. With more of them, the step
+# no longer fits in the processor's cache.
 _TOGETHER = 1 << 21
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What distinguishes one fit from another of its shape."""
+    """What distinguishes one fit from another of its shape.
+
+    Attributes
+    ----------
+    train : ndarray of int
+        Indices of the clouds to train on.
+    validation : ndarray of int
+        Indices of the clouds that choose the epoch.
+    seed : int
+        Seed of the initial parameters and of the batches.
+    learning_rate : float, default 0.003
+        Initial learning rate.
+    weight_decay : float, default 0.001
+        Weight decay.
+    """
 
     train: np.ndarray
     validation: np.ndarray
@@ -38,17 +52,39 @@ class Fit:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What all fits share."""
+    """What all fits share.
+
+    Attributes
+    ----------
+    epochs : int, default 60
+        Largest number of passes over the training clouds.
+    batch_size : int, default 32
+        Number of clouds per step.
+    patience : int, default 20
+        Stop after this many epochs without a better validation loss.
+    points : int or None, default None
+        Number of random points of each cloud that an epoch uses; None uses all.
+    """
 
     epochs: int = 60
     batch_size: int = 32
     patience: int = 20
-    points: int | None = None  # points of each cloud that an epoch looks at
+    points: int | None = None
 
 
 @dataclass
 class Fitted:
-    """A trained model and how it came to be."""
+    """A trained model.
+
+    Attributes
+    ----------
+    model : nn.Module
+        The model, with the parameters of its best epoch.
+    best_epoch : int
+        That epoch.
+    history : list of dict
+        Losses of each epoch: "train" and "validation".
+    """
 
     model: nn.Module
     best_epoch: int
@@ -58,21 +94,25 @@ class Fitted:
 class Store(Protocol):
     """Clouds as tensors on one device, from which batches are gathered."""
 
-    sizes: Tensor  # points of each cloud
+    sizes: Tensor  # number of points of each cloud
     stackable: bool  # whether batches of several fits can be stacked
 
     @property
+    def features(self) -> int:
+        """Number of features of the clouds, D."""
+
+    @property
     def batch(self) -> Callable[..., Any]:
-        """Makes a batch of its parts."""
+        """The class of a batch, made from what its method `tree` returns."""
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> Any:
-        """A batch of the clouds of index (..., B), or of some rows of them.
+        """Gather a batch of the clouds of index (..., B), or of some of their points.
 
-        It has a `tree` of parts, as torch.func takes them.
+        Its method `tree` returns its tensors in a form that torch.func can map over.
         """
 
     def numbers(self) -> int:
-        """Numbers that a batch holds for each point."""
+        """Return how many numbers a batch holds per point."""
 
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (B, outputs), (B, ...) -> (B,)
@@ -93,17 +133,34 @@ def train(
 
     Parameters
     ----------
-    make_model : makes the untrained model of a fit, from its seed and training part
-    store, targets : all clouds and their labels, to which fits refer by index
-    loss : of each cloud
-    together : whether fits of one shape are stacked; None decides by size
+    make_model : callable
+        Makes the untrained model of a fit, from its seed and training clouds.
+    store : Store
+        All clouds, to which fits refer by index.
+    targets : Tensor, shape (N, ...)
+        What to predict for each of them.
+    loss : callable
+        Maps outputs (B, outputs) and targets (B, ...) to the loss of each cloud, (B,).
+    fits : sequence of Fit
+        The fits.
+    schedule : Schedule
+        What they share.
+    together : bool or None, default None
+        Whether fits of one shape are stacked; None decides by their size.
+    progress : bool, default False
+        Show a progress bar.
+
+    Returns
+    -------
+    list of Fitted
+        One per fit, in order.
     """
     groups: dict[int, list[int]] = defaultdict(list)
     for i, fit in enumerate(fits):
         groups[-(-len(fit.train) // schedule.batch_size)].append(i)
     done: list[Fitted | None] = [None] * len(fits)
     total = len(fits) * schedule.epochs
-    with allocator.kept(), track(total, "training", progress) as advance:
+    with keep_freed_memory(), track(total, "training", progress) as advance:
         for members in groups.values():
             size = _stack_size(store, schedule, together)
             for start in range(0, len(members), size):
@@ -126,7 +183,7 @@ def _stack_size(store: Store, schedule: Schedule, together: bool | None) -> int:
 
 
 class _Stack:
-    """Models of one shape as one set of parameters with a leading dimension."""
+    """Models of one shape as one set of parameters with a leading dimension E."""
 
     def __init__(self, models: list[nn.Module]) -> None:
         self.template = models[0]
@@ -136,19 +193,19 @@ class _Stack:
         self.buffers = {name: b.detach() for name, b in buffers.items()}
 
     def call(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
-        """function(params, buffers, *args) of every model: (E, ...).
+        """Evaluate function(params, buffers, *args) for every model: (E, ...).
 
-        Arguments have a leading dimension for the models, unless there is one only.
+        Arguments have a leading dimension for the models, unless there is only one.
         """
-        if self.single:  # no need for the machinery, and its limits do not bind
+        if self.single:  # faster, and free of the limits of vmap
             return function(_first(self.params), _first(self.buffers), *args).unsqueeze(0)
         return vmap(function)(self.params, self.buffers, *args)  # type: ignore
 
     def gradients(
         self, function: Callable[..., Tensor], *args: Any
     ) -> tuple[dict[str, Tensor], Tensor]:
-        """Gradients of function(params, buffers, *args) of every model, and its values (E,)."""
-        # no model's value depends on another's parameters, so the sum has each one's gradient
+        """Return the gradients of function(params, buffers, *args), and its values (E,)."""
+        # no value depends on the parameters of another model: the sum has the gradient of each
         self.params = {name: p.requires_grad_() for name, p in self.params.items()}
         values = self.call(function, *args)
         grads = torch.autograd.grad(values.sum(), list(self.params.values()))
@@ -156,7 +213,7 @@ class _Stack:
         return dict(zip(self.params, grads, strict=True)), values.detach()
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with some of the models only."""
+        """Continue with some of the models only."""
         self.params = {name: p[rows] for name, p in self.params.items()}
         self.buffers = {name: b[rows] for name, b in self.buffers.items()}
         self.single = len(rows) == 1
@@ -166,12 +223,12 @@ class _Stack:
 
 
 def _first(tree: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The first model's part of stacked tensors: views, so that buffers can be updated."""
+    """Return the first model's part of stacked tensors, as views, so that buffers can change."""
     return {name: value[0] for name, value in tree.items()}
 
 
 class _AdamW:
-    """AdamW on stacked parameters, with a learning rate and decay for each model."""
+    """AdamW on stacked parameters, with one learning rate and one decay per model."""
 
     def __init__(self, params: dict[str, Tensor], fits: Sequence[Fit]) -> None:
         like = next(iter(params.values()))
@@ -230,7 +287,7 @@ def _train_stack(
 
     for epoch in range(schedule.epochs):
         template.train()
-        # cosine from the full rate to none
+        # the learning rate falls along a cosine, from its initial value to 0
         factor = 0.5 * (1 + np.cos(np.pi * epoch / schedule.epochs))
         orders = [_batches(fits[i].train, schedule.batch_size, shuffles[i]) for i in running]
         total = torch.zeros(len(running), device=store.sizes.device)
@@ -283,7 +340,10 @@ def _train_stack(
 def _batches(
     train: np.ndarray, size: int, rng: np.random.Generator
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """A shuffled epoch in batches of one size, the last filled up with clouds that do not count."""
+    """Return a shuffled epoch in batches of one size, and which clouds count.
+
+    The last batch is filled up with clouds that do not count.
+    """
     order = rng.permutation(train)
     steps = -(-len(order) // size)
     filled = np.resize(order, steps * size)
@@ -294,7 +354,7 @@ def _batches(
 def _some_rows(
     store: Store, index: Tensor, points: int | None, rngs: list[np.random.Generator]
 ) -> Tensor | None:
-    """Random points of each cloud, where it has more than are asked for: (E, B, points)."""
+    """Draw `points` random points of each larger cloud: (E, B, points), or None for all."""
     if points is None or int(store.sizes.max()) <= points:
         return None
     chosen = np.empty((*index.shape, points), dtype=np.int64)
@@ -314,7 +374,7 @@ def _validation_losses(
     loss: Loss,
     fits: Sequence[Fit],
 ) -> list[float]:
-    """Mean loss of each fit on its validation part."""
+    """Return the mean loss of each fit on its validation part."""
     longest = max(len(fit.validation) for fit in fits)
     filled = np.stack([np.resize(fit.validation, longest) for fit in fits])
     counts = np.stack([np.arange(longest) < len(fit.validation) for fit in fits])
@@ -330,16 +390,42 @@ def _validation_losses(
 
 
 def apply(
-    function: Callable[[Any], Tensor],
     model: nn.Module,
     store: Store,
+    function: Callable[[Any], Tensor] | None = None,
     batch_size: int = 64,
 ) -> Tensor:
-    """What a function of batches gives for every cloud, in batches of like sizes: (N, ...)."""
+    """Evaluate a model, or another function of a batch, on every cloud of a store.
+
+    Clouds of similar size share a batch.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The model, which is set to evaluation mode.
+    store : Store
+        The clouds.
+    function : callable or None, default None
+        What to evaluate; None evaluates the model itself.
+    batch_size : int, default 64
+        Number of clouds per batch.
+
+    Returns
+    -------
+    Tensor, shape (N, ...)
+        One row per cloud, in the order of the store.
+    """
     model.eval()
+    evaluate = model if function is None else function
     order = store.sizes.argsort()
     with torch.no_grad():
-        found = torch.cat([function(store.gather(index)) for index in order.split(batch_size)])
-    result = torch.empty_like(found)
-    result[order] = found
+        by_size = torch.cat([evaluate(store.gather(index)) for index in order.split(batch_size)])
+    result = torch.empty_like(by_size)
+    result[order] = by_size
     return result
+
+
+def class_probabilities(model: nn.Module, store: Store) -> np.ndarray:
+    """Return the class probabilities that a classifying network gives every cloud: (N, C)."""
+    probabilities: np.ndarray = apply(model, store).double().softmax(-1).cpu().numpy()
+    return probabilities

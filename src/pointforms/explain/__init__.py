@@ -1,12 +1,13 @@
-"""What the learned forms say: their coefficients, what they rest on, and what drives a decision."""
+"""Explanations of fitted models: learned forms, the features they rest on, single predictions."""
 
 from pointforms.explain.coefficients import coefficients, form
 from pointforms.explain.directions import class_directions
 from pointforms.explain.energy import PredictionSplit, point_energy, prediction_split
-from pointforms.explain.salience import Salience, salience
+from pointforms.explain.salience import BasisForm, Salience, salience
 from pointforms.explain.span import span_correlation
 
 __all__ = [
+    "BasisForm",
     "PredictionSplit",
     "Salience",
     "class_directions",

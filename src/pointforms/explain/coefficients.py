@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from pointforms.clouds import as_tensor
-from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.exterior import compound
 from pointforms.nn.coefficients import WedgeCoefficients
 from pointforms.nn.network import PointFormNetwork
@@ -19,7 +19,7 @@ from pointforms.nn.point_forms import PointForms
 
 
 def coefficients(model: Any, points: Any, degree: int | None = None) -> np.ndarray:
-    """Coefficients F_aI of the learned forms ω_a = Σ_I F_aI dx^I: (n, l, C(D, k)).
+    """Return coefficients F_aI of the learned forms ω_a = Σ_I F_aI dx^I: (n, l, C(D, k)).
 
     x are the coordinates of the data. The network works in x̂ = (x - m) / s, where
     dx̂^I = dx^I / Π_{i in I} s_i; that factor is in the coefficients, so that with the Gram fields
@@ -27,10 +27,23 @@ def coefficients(model: Any, points: Any, degree: int | None = None) -> np.ndarr
 
     Parameters
     ----------
-    model : a fitted estimator of point-forms, or a PointFormNetwork
-    points : (n, D)
-    degree : int or None
-        Which forms, of a model that has several degrees.
+    model : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
+        A fitted model.
+    points : (n, D) array
+    degree : int, optional
+        Degree of the forms, for a model that has several.
+
+    Returns
+    -------
+    (n, l, C(D, k)) array
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> clouds = list(np.random.default_rng(0).normal(size=(4, 20, 3)))
+    >>> model = pf.PointFormTransformer(forms=5, hidden=(4,), epochs=0, neighbors=8).fit(clouds)
+    >>> pf.explain.coefficients(model, clouds[0]).shape
+    (20, 5, 3)
     """
     network = network_of(model)
     layer = layer_of(network, degree)
@@ -45,7 +58,30 @@ def coefficients(model: Any, points: Any, degree: int | None = None) -> np.ndarr
 
 
 def form(model: Any, index: int, degree: int | None = None) -> Callable[[Any], np.ndarray]:
-    """The learned form ω_index as a callable (n, D) -> (n, C(D, k)), as `pf.inner` takes it."""
+    """Return one learned form as a callable (n, D) -> (n, C(D, k)), as `pf.inner` takes it.
+
+    Parameters
+    ----------
+    model : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
+        A fitted model.
+    index : int
+        Which form; the first is 0.
+    degree : int, optional
+        Degree of the forms, for a model that has several.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> clouds = list(np.random.default_rng(0).normal(size=(4, 20, 3)))
+    >>> model = pf.PointFormTransformer(forms=2, hidden=(4,), epochs=0, neighbors=8).fit(clouds)
+    >>> omega = pf.explain.form(model, 0)
+    >>> omega(clouds[0]).shape
+    (20, 3)
+    """
     count = layer_of(network_of(model), degree).forms
     if not 0 <= index < count:
         raise ValueError(f"index={index!r}: the model has {count} forms, 0 to {count - 1}")
@@ -57,7 +93,7 @@ def form(model: Any, index: int, degree: int | None = None) -> Callable[[Any], n
 
 
 def network_of(model: Any) -> PointFormNetwork:
-    """The network of a fitted estimator, or the network that was given."""
+    """Return the network of a fitted estimator, or the network that was given."""
     if isinstance(model, PointFormEstimator):
         check_is_fitted(model, "model_")
         model = model.model_
@@ -70,7 +106,7 @@ def network_of(model: Any) -> PointFormNetwork:
 
 
 def layer_of(network: PointFormNetwork, degree: int | None) -> PointForms:
-    """The forms of one degree, which need not be said where there is only one."""
+    """Return the forms of one degree, which may be omitted where there is only one."""
     layers = {layer.degree: layer for layer in network.point_forms()}
     if degree is None and len(layers) == 1:
         return next(iter(layers.values()))
@@ -82,12 +118,12 @@ def layer_of(network: PointFormNetwork, degree: int | None) -> PointForms:
 
 
 def evaluate(network: PointFormNetwork, layer: PointForms, points: Tensor) -> Tensor:
-    """Coefficients of a layer's forms at points (..., D), in their coordinates: (..., l, C(D, k)).
+    """Return coefficients of a layer's forms at points (..., D): (..., l, C(D, k)).
 
     For wedge forms (Σ α_1 ∧ ... ∧ α_k)_I = Σ det[α_a,i_b], the minors of the 1-forms.
     """
-    found: Tensor = layer.network((points - network.mean) / network.scale)
+    values: Tensor = layer.network((points - network.mean) / network.scale)
     if isinstance(layer.network, WedgeCoefficients):
-        one_forms = found.unflatten(-2, (layer.forms, layer.network.terms, layer.degree))
+        one_forms = values.unflatten(-2, (layer.forms, layer.network.terms, layer.degree))
         return compound(one_forms, layer.degree).squeeze(-2).sum(-2)
-    return found
+    return values

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from pointforms.explain.evaluation import Points, coefficients_and_duals, pulled_forms
+from pointforms.explain.evaluation import CloudPoints, coefficients_and_duals, pulled_forms
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
 
 
 def parts(
-    network: PointFormNetwork, layer: PointForms, points: Points, basis: slice = slice(None)
+    network: PointFormNetwork, layer: PointForms, points: CloudPoints, basis: slice = slice(None)
 ) -> Tensor:
-    """C^(I) of every cloud for all basis forms, or a range of them: (N, C(D, k), l, l)."""
+    """Return C^(I) of every cloud for all basis forms, or a range: (N, C(D, k), l, l)."""
     total: Tensor | None = None
     for rows in points.blocks(layer.forms, layer.degree):
         F, dual = coefficients_and_duals(network, layer, points, rows)
@@ -33,21 +33,21 @@ def parts(
     return 0.5 * (total + total.mT)
 
 
-def comparison_matrices(network: PointFormNetwork, points: Points) -> list[Tensor]:
-    """C of every cloud, (N, l, l) for each degree."""
-    found = []
+def comparison_matrices(network: PointFormNetwork, points: CloudPoints) -> list[Tensor]:
+    """Return C of every cloud, (N, l, l) for each degree."""
+    matrices = []
     for layer in network.point_forms():
         total = points.points.new_zeros(len(points.sizes), layer.forms, layer.forms)
         for rows in points.blocks(layer.forms, layer.degree):
             each = point_matrices(network, layer, points, rows)
             total.index_add_(0, points.cloud[rows], each)
-        found.append(total)
-    return found
+        matrices.append(total)
+    return matrices
 
 
 def point_matrices(
-    network: PointFormNetwork, layer: PointForms, points: Points, rows: slice
+    network: PointFormNetwork, layer: PointForms, points: CloudPoints, rows: slice
 ) -> Tensor:
-    """What each point adds, C_p = μ(p) ⟨ω_a, ω_b⟩(p): (rows, l, l)."""
+    """Return what each point adds, C_p = μ(p) ⟨ω_a, ω_b⟩(p): (rows, l, l)."""
     F = pulled_forms(network, layer, points, rows)
     return (F @ F.mT) * points.weights[rows, None, None]

@@ -1,4 +1,4 @@
-"""What a model's head makes of comparison matrices: outputs, and how they change along a path."""
+"""Outputs of a model's head for comparison matrices, and their change along a path."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pointforms.nn.network import PointFormNetwork
 _NODES = 24
 
 
-def outputs_of(network: PointFormNetwork, matrices: Sequence[Tensor]) -> Tensor:
-    """The head's outputs for comparison matrices, (..., l, l) for each degree: (..., outputs)."""
+def head_outputs(network: PointFormNetwork, matrices: Sequence[Tensor]) -> Tensor:
+    """Return the head's outputs for matrices (..., l, l) of each degree: (..., outputs)."""
     features = torch.cat(
         [network.readout(C / e) for C, e in zip(matrices, network.energy, strict=True)], -1
     )
-    found: Tensor = network.head(network.norm(features))
-    return found
+    outputs: Tensor = network.head(network.norm(features))
+    return outputs
 
 
 def contrasts(outputs: Tensor) -> Tensor:
-    """Each class against the mean of the others: (..., C) -> (..., C); log-odds for two classes."""
+    """Return each class against the mean of the others; log-odds for two classes."""
     classes = outputs.shape[-1]
     return (outputs - outputs.mean(-1, keepdim=True)) * (classes / (classes - 1))
 
@@ -35,7 +35,9 @@ def path_gradients(
     end: Sequence[Tensor],
     classifier: bool,
 ) -> list[Tensor]:
-    """∫₀¹ ∂f/∂C at start + t (end - start), for every output f: (..., outputs, l, l) a degree.
+    """Return ∫₀¹ ∂f/∂C dt at start + t (end - start), for every output f.
+
+    The shape is (..., outputs, l, l) for each degree.
 
     Complete: Σ_degrees ⟨that, end - start⟩ = f(end) - f(start), up to the quadrature's error.
     For a classifier the outputs are contrasted, each class against the mean of the others.
@@ -45,7 +47,7 @@ def path_gradients(
     for t, w in zip((nodes + 1) / 2, weights / 2, strict=True):
         C = [(a + t * (b - a)).requires_grad_() for a, b in zip(start, end, strict=True)]
         with torch.enable_grad():
-            out = outputs_of(network, C)
+            out = head_outputs(network, C)
             out = contrasts(out) if classifier else out
             rows = [
                 torch.autograd.grad(out[..., c].sum(), C, retain_graph=True)

@@ -1,4 +1,4 @@
-"""In which direction a tangent speaks for a class: the decision as a field over the data."""
+"""The direction in which a curve through a point speaks most for a class."""
 
 from __future__ import annotations
 
@@ -7,56 +7,80 @@ from typing import Any
 import numpy as np
 import torch
 
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier
+from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.coefficients import evaluate, layer_of
 from pointforms.explain.contributions import comparison_matrices
 from pointforms.explain.decision import path_gradients
-from pointforms.explain.evaluation import Points, clouds_of, double
-from pointforms.explain.labels import Labels
+from pointforms.explain.evaluation import CloudPoints, double_precision, fields_and_measure
 from pointforms.nn.network import PointFormNetwork
 
 
 def decision_gradients(
     network: PointFormNetwork,
-    points: Points,
+    points: CloudPoints,
     contrasts: list[tuple[int, np.ndarray]],
     classifier: bool,
 ) -> list[np.ndarray]:
-    """w, the gradients of outputs along paths between mean matrices: (contrasts, l, l) a degree.
+    """Return w, gradients of outputs along paths between mean matrices.
 
+    The shape is (contrasts, l, l) for each degree.
     The path leads from the mean over other clouds to that over a contrast's clouds, so that
     ⟨w, C̄ of its clouds - C̄ of the others⟩ is what the output changes by.
 
     Parameters
     ----------
-    contrasts : an output each, and which clouds (N,) are its own
+    contrasts : list of (int, (N,) array)
+        An output, and which clouds are its own.
     """
     matrices = comparison_matrices(network, points)
     own = [torch.from_numpy(mask) for _, mask in contrasts]
     start = [torch.stack([C[~mask].mean(0) for mask in own]) for C in matrices]
     end = [torch.stack([C[mask].mean(0) for mask in own]) for C in matrices]
-    found = path_gradients(network, start, end, classifier)
+    gradients = path_gradients(network, start, end, classifier)
     outputs = [output for output, _ in contrasts]
-    return [w[range(len(outputs)), outputs].numpy() for w in found]
+    return [w[range(len(outputs)), outputs].numpy() for w in gradients]
 
 
 def class_directions(estimator: Any, clouds: Any, y: Any) -> list[np.ndarray]:
-    """Unit vectors u_c(p) along which a curve through p speaks most for class c: (n_i, classes, D).
+    """Return unit vectors u_c(p) along which a curve through p speaks most for class c.
 
-    Of 1-forms. The decision is linear in the geometry along the path between class means,
-    ⟨w, C⟩ = Σ_p μ(p) tr(Q(p) G(p)) with Q(p) = Σ_ab w_ab ω_a(p) ω_b(p)ᵀ; u_c is the leading
+    For models with 1-forms. The decision is linear in the geometry along the path between class
+    means, ⟨w, C⟩ = Σ_p μ(p) tr(Q(p) G(p)) with Q(p) = Σ_ab w_ab ω_a(p) ω_b(p)ᵀ; u_c is the leading
     eigenvector of the Q of class c. Its sign means nothing.
 
-    The learned forms themselves are free to turn into each other and to change in length where
-    the head can undo it; this field is not.
+    The learned forms themselves may be mixed and rescaled wherever the head can undo it; this field
+    does not depend on that.
+
+    Parameters
+    ----------
+    estimator : PointFormClassifier
+        A fitted classifier of degree 1.
+    clouds : list of (n_i, D) arrays, or Gram fields
+    y : (N,) array
+        Classes of the clouds.
+
+    Returns
+    -------
+    list of (n_i, classes, D) arrays
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> clouds = list(np.random.default_rng(0).normal(size=(8, 12, 2)))
+    >>> y = np.arange(8) % 2
+    >>> model = pf.PointFormClassifier(forms=2, hidden=(4,), epochs=1, neighbors=6, dimension=2)
+    >>> directions = pf.explain.class_directions(model.fit(clouds, y), clouds, y)
+    >>> directions[0].shape
+    (12, 2, 2)
     """
     if not isinstance(estimator, PointFormClassifier):
         raise TypeError(
             f"estimator is a {type(estimator).__name__}: expected a fitted PointFormClassifier"
         )
-    fields, mu = clouds_of(estimator, clouds, None)
-    labels = Labels.of(estimator, y, len(fields))
-    network, points = double(estimator.model_), Points.of(fields, mu)
+    fields, mu = fields_and_measure(estimator, clouds, None)
+    labels = CloudLabels.of(estimator, y, len(fields))
+    network, points = double_precision(estimator.model_), CloudPoints.of(fields, mu)
     layer = layer_of(network, None)
     if layer.degree != 1:
         raise ValueError(f"the forms have degree {layer.degree}: directions are those of 1-forms")

@@ -1,4 +1,4 @@
-"""Where on a cloud the forms live, and which points drive its prediction."""
+"""The energy of learned forms at each point, and predictions split over points."""
 
 from __future__ import annotations
 
@@ -10,32 +10,49 @@ import torch
 from sklearn.base import ClassifierMixin
 from torch import Tensor
 
-from pointforms.estimators.point_forms import PointFormEstimator
-from pointforms.estimators.predictors import PointFormTransformer
+from pointforms.estimators import PointFormTransformer
+from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.explain.coefficients import layer_of, network_of
 from pointforms.explain.contributions import comparison_matrices, point_matrices
-from pointforms.explain.decision import contrasts, outputs_of, path_gradients
-from pointforms.explain.evaluation import Points, clouds_of, double
+from pointforms.explain.decision import contrasts, head_outputs, path_gradients
+from pointforms.explain.evaluation import CloudPoints, double_precision, fields_and_measure
 from pointforms.geometry.field import Measure
 
 
 def point_energy(
     model: Any, clouds: Any, degree: int | None = None, measure: Measure | None = None
 ) -> list[np.ndarray]:
-    """μ(p) Σ_a |ω_a|²(p) at the points of each cloud: arrays (n_i,), which sum to trace C.
+    """Return μ(p) Σ_a |ω_a|²(p) at the points of each cloud, which sums to trace C.
 
     Parameters
     ----------
-    model : a fitted estimator, or a PointFormNetwork
-    clouds : list of (n_i, D), or Gram fields; a network needs Gram fields
-    degree : int or None
-        Of a model that has several.
-    measure : the estimator's if not given, uniform for a network
+    model : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
+        A fitted model.
+    clouds : list of (n_i, D) arrays, or Gram fields
+        A network needs Gram fields.
+    degree : int, optional
+        Degree of the forms, for a model that has several.
+    measure : str, optional
+        The measure μ. By default that of the estimator, and uniform for a network.
+
+    Returns
+    -------
+    list of (n_i,) arrays
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> clouds = list(np.random.default_rng(0).normal(size=(4, 20, 3)))
+    >>> model = pf.PointFormTransformer(forms=2, hidden=(4,), epochs=0, neighbors=8).fit(clouds)
+    >>> energy = pf.explain.point_energy(model, clouds)
+    >>> C = model.comparison_matrices(clouds)
+    >>> bool(np.isclose(energy[0].sum(), np.trace(C[0]), rtol=1e-4))
+    True
     """
-    fields, mu = clouds_of(model, clouds, measure)
-    network = double(network_of(model))
+    fields, mu = fields_and_measure(model, clouds, measure)
+    network = double_precision(network_of(model))
     layer = layer_of(network, degree)
-    points = Points.of(fields, mu)
+    points = CloudPoints.of(fields, mu)
     energy = torch.cat(
         [
             point_matrices(network, layer, points, rows).diagonal(dim1=-2, dim2=-1).sum(-1)
@@ -51,13 +68,13 @@ class PredictionSplit:
 
     Attributes
     ----------
-    points : list of (n_i, outputs)
+    points : list of (n_i, outputs) arrays
         What each point adds to the output of its cloud.
-    baseline : (outputs,)
+    baseline : (outputs,) array
         The output for the mean comparison matrix of the reference clouds.
-    output : (N, outputs)
-        Of a classifier the logit of each class less the mean of the others', which is the
-        log-odds for two classes; of a regressor its prediction.
+    output : (N, outputs) array
+        For a classifier the logit of each class minus the mean of the others, which is the
+        log-odds for two classes; for a regressor its prediction.
     """
 
     points: list[np.ndarray]
@@ -66,39 +83,55 @@ class PredictionSplit:
 
 
 def prediction_split(estimator: Any, clouds: Any, reference: Any = None) -> PredictionSplit:
-    """Split what an estimator makes of clouds over their points.
+    """Split predictions over the points of each cloud.
 
     The comparison matrix is a sum over points, C = Σ_p C_p. Integrated gradients along the straight
     path from the reference's mean matrix C̄ to C, w = ∫₀¹ ∂f/∂C dt, give
-    f(C) = f(C̄) + ⟨w, C - C̄⟩, so that the point p is responsible for
+    f(C) = f(C̄) + ⟨w, C - C̄⟩, so that the point p adds
 
         ⟨w, C_p⟩ - μ(p) ⟨w, C̄⟩ / Σμ,
 
-    what it adds beyond an equal share of the mean cloud. The sum is exact up to the quadrature.
+    what goes beyond an equal share of the mean cloud. The sum is exact up to the quadrature.
 
     Parameters
     ----------
-    estimator : a fitted PointFormClassifier or PointFormRegressor
-    clouds : list of (n_i, D), or Gram fields
-    reference : clouds that a prediction is compared with, such as the training clouds; by default
-        the given clouds, of which there must then be several
+    estimator : PointFormClassifier or PointFormRegressor
+        A fitted estimator.
+    clouds : list of (n_i, D) arrays, or Gram fields
+    reference : list of (n_i, D) arrays, or Gram fields, optional
+        Clouds that predictions are compared with, such as the training clouds. By default the
+        given clouds, of which there must then be several.
+
+    Returns
+    -------
+    PredictionSplit
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> clouds = list(np.random.default_rng(0).normal(size=(8, 12, 2)))
+    >>> model = pf.PointFormClassifier(forms=2, hidden=(4,), epochs=1, neighbors=6, dimension=2)
+    >>> split = pf.explain.prediction_split(model.fit(clouds, np.arange(8) % 2), clouds)
+    >>> total = split.baseline + split.points[0].sum(0)
+    >>> bool(np.allclose(total, split.output[0], atol=1e-6))
+    True
     """
     if not isinstance(estimator, PointFormEstimator) or isinstance(estimator, PointFormTransformer):
         raise TypeError(
             f"estimator is a {type(estimator).__name__}: expected a fitted PointFormClassifier or "
             "PointFormRegressor"
         )
-    fields, mu = clouds_of(estimator, clouds, None)
+    fields, mu = fields_and_measure(estimator, clouds, None)
     if reference is None and len(fields) < 2:
-        raise ValueError("one cloud is not compared with itself: give reference clouds")
-    network, classifier = double(estimator.model_), isinstance(estimator, ClassifierMixin)
-    points = Points.of(fields, mu)
+        raise ValueError("one cloud cannot be compared with itself: give reference clouds")
+    network, classifier = double_precision(estimator.model_), isinstance(estimator, ClassifierMixin)
+    points = CloudPoints.of(fields, mu)
     matrices = comparison_matrices(network, points)
     if reference is None:
         means = [C.mean(0) for C in matrices]
     else:
-        others, _ = clouds_of(estimator, reference, None)
-        means = [C.mean(0) for C in comparison_matrices(network, Points.of(others, mu))]
+        others, _ = fields_and_measure(estimator, reference, None)
+        means = [C.mean(0) for C in comparison_matrices(network, CloudPoints.of(others, mu))]
     start = [M.expand_as(C) for M, C in zip(means, matrices, strict=True)]
     gradients = path_gradients(network, start, matrices, classifier)
     mass = points.weights.new_zeros(len(points.sizes))
@@ -120,7 +153,7 @@ def prediction_split(estimator: Any, clouds: Any, reference: Any = None) -> Pred
         total = added if total is None else total + added
     assert total is not None
     with torch.no_grad():
-        baseline, output = outputs_of(network, means), outputs_of(network, matrices)
+        baseline, output = head_outputs(network, means), head_outputs(network, matrices)
     if classifier:
         baseline, output = contrasts(baseline), contrasts(output)
         scale, shift = np.ones(1), np.zeros(1)

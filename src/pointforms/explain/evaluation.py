@@ -1,4 +1,4 @@
-"""Learned forms on the points of many clouds at once, in blocks that keep temporaries small."""
+"""Learned forms at the points of many clouds at once, in blocks that keep temporaries small."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.estimators.point_forms import PointFormEstimator
+from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.explain.coefficients import evaluate, network_of
 from pointforms.exterior import COMPOUND_MAX, pull
 from pointforms.geometry.field import GramField, Measure
@@ -24,16 +24,20 @@ _WORKING_SET = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
-    """The points of N clouds in one row.
+class CloudPoints:
+    """The points of N clouds, one after another.
 
     Attributes
     ----------
-    points, factor, weights : (P, D), (P, D, r), (P,)
-        Coordinates, the Gram factor V and the measure μ.
-    cloud : (P,)
-        To which cloud a point belongs, 0 to N - 1.
-    sizes : points of each cloud
+    points : (P, D) tensor
+    factor : (P, D, r) tensor
+        The Gram factor V.
+    weights : (P,) tensor
+        The measure μ.
+    cloud : (P,) tensor
+        The cloud of each point, 0 to N - 1.
+    sizes : tuple of int
+        Number of points per cloud.
     """
 
     points: Tensor
@@ -43,8 +47,8 @@ class Points:
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, fields: Sequence[GramField], measure: Measure) -> Points:
-        """The fields' points, in double precision."""
+    def of(cls, fields: Sequence[GramField], measure: Measure) -> CloudPoints:
+        """Return the points of Gram fields, in double precision."""
         sizes = tuple(len(field) for field in fields)
         D, width = fields[0].factor.shape[1], max(f.factor.shape[-1] for f in fields)
         factor = torch.zeros(sum(sizes), D, width, dtype=torch.float64)
@@ -59,7 +63,7 @@ class Points:
         )
 
     def blocks(self, forms: int, degree: int) -> Iterator[slice]:
-        """Ranges of points for which l forms of a degree fit into the working set."""
+        """Yield ranges of points for which l forms of a degree fit into the working set."""
         D, r = self.factor.shape[-2:]
         unfolded = forms * comb(D, max(degree - 1, 0)) * max(D, r)
         minors = min(comb(D, degree) * comb(r, degree), COMPOUND_MAX)
@@ -68,49 +72,51 @@ class Points:
             yield slice(start, min(start + size, len(self.points)))
 
     def pieces(self, rows: slice) -> Iterator[tuple[int, slice]]:
-        """The clouds that have points in a block, and where in the block those are."""
+        """Yield the clouds that have points in a block, and where in the block these are."""
         clouds, counts = self.cloud[rows].unique_consecutive(return_counts=True)
         start = 0
         for cloud, count in zip(clouds.tolist(), counts.tolist(), strict=True):
             yield cloud, slice(start, start + count)
             start += count
 
-    def of_clouds(self, chosen: np.ndarray) -> Points:
-        """The points of some clouds, numbered anew in the order given."""
+    def of_clouds(self, chosen: np.ndarray) -> CloudPoints:
+        """Return the points of some clouds, numbered anew in the order given."""
         starts = np.cumsum((0, *self.sizes))
         rows = torch.from_numpy(np.concatenate([np.arange(*starts[i : i + 2]) for i in chosen]))
         sizes = tuple(self.sizes[i] for i in chosen)
         cloud = torch.repeat_interleave(torch.arange(len(chosen)), torch.tensor(sizes))
-        return Points(self.points[rows], self.factor[rows], self.weights[rows], cloud, sizes)
+        return CloudPoints(self.points[rows], self.factor[rows], self.weights[rows], cloud, sizes)
 
 
-def clouds_of(model: Any, clouds: Any, measure: Measure | None) -> tuple[list[GramField], Measure]:
-    """Gram fields of clouds, and the measure of an estimator (a network has none: uniform)."""
+def fields_and_measure(
+    model: Any, clouds: Any, measure: Measure | None
+) -> tuple[list[GramField], Measure]:
+    """Return Gram fields of clouds, and the measure: the estimator's, or uniform for a network."""
     if isinstance(model, PointFormEstimator):
-        fields = list(model._checked(clouds))
+        fields = list(model.prepare_for_prediction(clouds))
         return fields, model.measure if measure is None else measure
     D = len(network_of(model).mean)
     fields = list(clouds)
     for i, field in enumerate(fields):
         if not isinstance(field, GramField):
             raise TypeError(
-                f"item {i} is a {type(field).__name__}: a network needs Gram fields, of "
-                "gram_fields; a fitted estimator makes them of clouds"
+                f"item {i} is a {type(field).__name__}: a network needs Gram fields "
+                "(pointforms.gram_fields); a fitted estimator computes them from clouds"
             )
         if field.points.shape[1] != D:
             raise ValueError(f"field {i} has {field.points.shape[1]} features, the model {D}")
     return fields, "uniform" if measure is None else measure
 
 
-def double(network: PointFormNetwork) -> PointFormNetwork:
-    """A copy in double precision on the CPU, so that sums over points and basis forms are exact."""
+def double_precision(network: PointFormNetwork) -> PointFormNetwork:
+    """Return a copy in double precision on the CPU, so that sums over points are exact."""
     return copy.deepcopy(network).to("cpu", torch.float64).eval()
 
 
 def coefficients_and_duals(
-    network: PointFormNetwork, layer: PointForms, points: Points, rows: slice
+    network: PointFormNetwork, layer: PointForms, points: CloudPoints, rows: slice
 ) -> tuple[Tensor, Tensor]:
-    """F and Λᵏ G F at some points: (rows, l, C(D, k)) each.
+    """Return F and Λᵏ G F at some points: (rows, l, C(D, k)) each.
 
     Λᵏ G = ΛᵏV ΛᵏVᵀ is applied as the pull through V and its adjoint, which is the gradient of
     ½ |Vᵀω|² with respect to the coefficients; no C(D, k)² matrix is built.
@@ -125,9 +131,9 @@ def coefficients_and_duals(
 
 
 def pulled_forms(
-    network: PointFormNetwork, layer: PointForms, points: Points, rows: slice
+    network: PointFormNetwork, layer: PointForms, points: CloudPoints, rows: slice
 ) -> Tensor:
-    """Vᵀω of the forms at some points: (rows, l, C(r, k))."""
+    """Return Vᵀω of the forms at some points: (rows, l, C(r, k))."""
     with torch.no_grad():
         F = evaluate(network, layer, points.points[rows])
         return pull(F, points.factor[rows], layer.degree)

@@ -1,4 +1,4 @@
-"""How much of the variation between clouds their labels explain, and how much chance does."""
+"""The part of the variation between clouds that labels explain, against permuted labels."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _WORKING_SET = 1 << 22
 def rearrangements(
     labels: np.ndarray, groups: np.ndarray | None, count: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Random rearrangements that the labels allow: (count, N) places, labels[places[b]] is one.
+    """Return random rearrangements of labels: (count, N) places; labels[places[b]] is one of them.
 
-    Without groups, any. With groups, clouds of one group are alike for other reasons than their
-    label, so groups that have one label (patients) exchange it as wholes, and where a group has
-    several (two trajectories of one start) they are exchanged inside it only.
+    Without groups, any permutation. With groups, clouds of one group are alike for other reasons
+    than their label: groups with one label (patients) exchange it as wholes, and the labels of a
+    group with several (two trajectories of one start) are exchanged inside it only.
     """
     N = len(labels)
     if groups is None:
@@ -37,34 +37,34 @@ def _none(N: int) -> np.ndarray:
     return np.zeros((0, N), dtype=np.int64)
 
 
-def explained(values: np.ndarray, designs: np.ndarray) -> np.ndarray:
-    """η², the share of the variation of vectors that a design explains: (designs, B).
+def variance_explained(values: np.ndarray, designs: np.ndarray) -> np.ndarray:
+    """Return η², the share of the variation of vectors that a design explains: (designs, B).
 
     η² = Σ_c n_c |mean of class c - mean|² / Σ_i |v_i - mean|² for classes; R² of the regression on
     the columns of the design in general.
 
     Parameters
     ----------
-    values : (N, B, m)
+    values : (N, B, m) array
         v_i, an m-vector of each cloud for each of B basis forms.
-    designs : (designs, N, c)
-        Orthonormal columns; see :func:`design`.
+    designs : (designs, N, c) array
+        Orthonormal columns; see :func:`orthonormal_columns`.
     """
     N, B, m = values.shape
     centred = (values - values.mean(0)).reshape(N, B * m)
     total = (centred**2).reshape(N, B, m).sum((0, 2))
-    found = np.zeros((len(designs), B))
+    between = np.zeros((len(designs), B))
     step = max(1, _WORKING_SET // (B * m * designs.shape[2]))
     for start in range(0, len(designs), step):
         block = designs[start : start + step]
         product = block.transpose(0, 2, 1).reshape(-1, N) @ centred
-        found[start : start + step] = (product**2).reshape(len(block), -1, B, m).sum((1, 3))
-    share: np.ndarray = found / np.where(total > 0, total, 1.0)
+        between[start : start + step] = (product**2).reshape(len(block), -1, B, m).sum((1, 3))
+    share: np.ndarray = between / np.where(total > 0, total, 1.0)
     return share
 
 
-def design(targets: np.ndarray) -> np.ndarray:
-    """Orthonormal columns that span the centred columns of targets (..., N, c)."""
+def orthonormal_columns(targets: np.ndarray) -> np.ndarray:
+    """Return orthonormal columns that span the centred columns of targets (..., N, c)."""
     centred = targets - targets.mean(-2, keepdims=True)
     U, s, _ = np.linalg.svd(centred, full_matrices=False)
     kept: np.ndarray = U * (s > 1e-9 * s[..., :1])[..., None, :]
@@ -72,17 +72,18 @@ def design(targets: np.ndarray) -> np.ndarray:
 
 
 def p_values(observed: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """Family-wise p of each of B statistics: how often the *largest* by chance is as large: (B,).
+    """Return the family-wise p of each of B statistics: how often the *largest* is as large.
 
-    Valid for any dependence between them; the observed labels count as one of the permutations.
+    Valid for any dependence between the statistics; the observed labels count as one of the
+    permutations.
 
     Parameters
     ----------
-    observed : (B,)
-    chance : (permutations, B)
+    observed : (B,) array
+    chance : (permutations, B) array
     """
     largest = np.sort(chance.max(1))
-    # equal values, as where a permutation changes nothing, count
+    # equal values count, as where a permutation changes nothing
     as_large = len(largest) - np.searchsorted(largest, observed - 1e-12)
     p: np.ndarray = (1 + as_large) / (1 + len(largest))
     return p

@@ -1,4 +1,4 @@
-"""How well given forms lie in the span of the learned ones."""
+"""How well given forms are approximated by combinations of the learned ones."""
 
 from __future__ import annotations
 
@@ -22,27 +22,45 @@ def span_correlation(
     metric: Literal["data", "ambient"] = "data",
     degree: int | None = None,
 ) -> np.ndarray:
-    """R = |projection of the target on span{ω_1 .. ω_l}| / |target|, for each target: (targets,).
+    """Return R = |projection of the target on span{ω_1 .. ω_l}| / |target| for each target.
 
     The span has constant coefficients, and lengths are those of L² over all points of all clouds,
     |η|² = Σ_clouds Σ_p μ(p) ⟨η, η⟩(p). R is 1 where a combination of the learned forms *is* the
     target, and the cosine of the angle between them otherwise.
 
-    Compare it with an untrained model's (PointFormTransformer with epochs=0): many random forms
-    span smooth targets too (in the plane sixteen reach 0.99 for linear ones). What a classifier
-    made of its forms is in :func:`pointforms.explain.class_directions`.
+    Compare R with that of an untrained model (PointFormTransformer with epochs=0): many random
+    forms span smooth targets too (in the plane sixteen reach 0.99 for linear targets). See
+    :func:`pointforms.explain.class_directions` for how a classifier uses its forms.
 
     Parameters
     ----------
-    model : a fitted estimator, or a PointFormNetwork
-    targets : a form (n, D) -> (n, C(D, k)), or several
-    fields : Gram fields of the clouds
-    measure : μ
-    metric : "data" or "ambient"
-        ⟨·,·⟩_G, which sees of a form only what it is along the cloud, all that a model can learn
-        from; or the product of coefficients, which also counts directions off the cloud.
-    degree : int or None
-        Of a model that has several.
+    model : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
+        A fitted model.
+    targets : callable or sequence of callable
+        One form (n, D) -> (n, C(D, k)), or several.
+    fields : sequence of GramField
+        Gram fields of the clouds.
+    measure : str, default "uniform"
+        The measure μ.
+    metric : {"data", "ambient"}, default "data"
+        "data" is ⟨·,·⟩_G, which sees only the part of a form along the cloud, all that a model can
+        learn from; "ambient" is the product of coefficients, which also counts directions off the
+        cloud.
+    degree : int, optional
+        Degree of the forms, for a model that has several.
+
+    Returns
+    -------
+    (targets,) array
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> clouds = list(np.random.default_rng(0).normal(size=(4, 30, 2)))
+    >>> model = pf.PointFormTransformer(forms=2, hidden=(4,), epochs=0, neighbors=8).fit(clouds)
+    >>> own = pf.explain.form(model, 0)
+    >>> pf.explain.span_correlation(model, own, pf.gram_fields(clouds, neighbors=8)).round(3)
+    array([1.])
     """
     if metric not in ("data", "ambient"):
         raise ValueError(f"metric={metric!r}: expected 'data' or 'ambient'")
@@ -70,5 +88,5 @@ def span_correlation(
     scaled = B / unit[:, None]
     solved = np.linalg.pinv(A / np.outer(unit, unit), rcond=1e-10, hermitian=True) @ scaled
     share = (scaled * solved).sum(0) / np.where(norms > 0, norms, np.nan)
-    found: np.ndarray = np.sqrt(np.clip(share, 0, 1))
-    return found
+    correlation: np.ndarray = np.sqrt(np.clip(share, 0, 1))
+    return correlation

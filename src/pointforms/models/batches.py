@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pointforms.models.neighbor_graphs import CloudGraph
-from pointforms.nn.batch import PointStore
+from pointforms.nn.stores import PointStore
 
 Weights = Literal["sum", "mean", "gcn"]
 

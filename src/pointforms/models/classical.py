@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from pointforms.estimators.network import encoded_labels
+from pointforms.estimators.targets import ClassTargets, check_groups
 from pointforms.geometry.field import GramField
 from pointforms.summaries import PooledSummaries
 
@@ -111,9 +111,9 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if head not in _HEADS:
             raise ValueError(f"head={head!r}: expected one of {', '.join(map(repr, _HEADS))}")
         clouds = list(clouds)
-        classes, codes = encoded_labels(y, len(clouds))
-        if groups is not None and len(groups) != len(clouds):
-            raise ValueError(f"groups has {len(groups)} entries for {len(clouds)} clouds")
+        targets = ClassTargets.of(y, len(clouds))
+        classes, codes = targets.classes, targets.values
+        check_groups(groups, len(clouds))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         folds = inner_folds(codes, groups, seed)
         with _one_thread():
@@ -149,8 +149,8 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def prepare(self, clouds: Any) -> list[Any]:
         """Compute once what every fit needs: Gram fields, where the features come from them."""
         _, transformer = self._options()
-        if hasattr(transformer, "gram_fields"):
-            return list(transformer.gram_fields(clouds))
+        if hasattr(transformer, "prepare"):
+            return list(transformer.prepare(clouds))
         return list(clouds)
 
     def predict_proba(self, clouds: Any) -> np.ndarray:

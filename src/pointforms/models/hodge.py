@@ -24,9 +24,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from pointforms.estimators.predictors import PointFormTransformer
+from pointforms.estimators.point_form_estimator import gram_fields_of_one_dimension
 from pointforms.exterior import compound
 from pointforms.geometry.field import GramField, Measure
+from pointforms.geometry.settings import GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
 from pointforms.support.checks import check_int
 
@@ -121,17 +122,17 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.three_d_array = True
         return tags
 
-    def gram_fields(self, clouds: Any) -> list[GramField]:
-        """Gram fields of the clouds with these options; fields pass as they are."""
+    def prepare(self, clouds: Any) -> list[GramField]:
+        """Compute the Gram fields of clouds; Gram fields are returned as they are."""
         known = self.dimension if self.dimension is not None else getattr(self, "dimension_", None)
-        source = PointFormTransformer(neighbors=self.neighbors, dimension=known, cache=self.cache)
-        return source.gram_fields(clouds)
+        settings = GramSettings(neighbors=self.neighbors, dimension=known)
+        return gram_fields_of_one_dimension(clouds, settings, cache=self.cache)
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Learn the coordinates from the training clouds."""
         self._check_options()
         self.dimension_: int | None = None
-        fields = self.gram_fields(clouds)
+        fields = self.prepare(clouds)
         self.dimension_ = fields[0].dimension
         x = np.concatenate([_numbers(field.points) for field in fields])
         self.n_features_in_: int = x.shape[1]
@@ -149,7 +150,7 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, clouds: Any) -> np.ndarray:
         """Return features (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
         check_is_fitted(self, "axes_")
-        fields = self.gram_fields(clouds)
+        fields = self.prepare(clouds)
         D = fields[0].points.shape[1]
         if self.n_features_in_ != D:
             raise ValueError(
@@ -209,6 +210,7 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return hodge_spectrum(points, self.complex_neighbors)
 
     def _check_options(self) -> None:
+        GramSettings(neighbors=self.neighbors, dimension=self.dimension)
         for name in ("directions", "max_features", "complex_neighbors"):
             check_int(name, getattr(self, name), at_least=1)
         check_int("landmarks", self.landmarks, at_least=2)

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from pointforms.clouds import plain_clouds
-from pointforms.estimators.network import CloudClassifier
+from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.trainer import Fit, Store
 from pointforms.models.batches import CloudStore, GraphStore
 from pointforms.models.neighbor_graphs import cloud_graphs
@@ -48,7 +48,7 @@ def network_class(name: str) -> Any:
     return getattr(import_module(f"pointforms.models.{module}"), cls)
 
 
-class NeuralClassifier(CloudClassifier):
+class NeuralClassifier(NetworkClassifier):
     """A baseline network on clouds: point networks, graph networks, a simplicial network.
 
     Parameters
@@ -158,10 +158,6 @@ class NeuralClassifier(CloudClassifier):
         }
         store: Store = stores[self.reads](prepared, getattr(torch, self.dtype), self.device)
         return store
-
-    def _width(self, prepared: Sequence[Any]) -> int:
-        first = prepared[0]
-        return int((first if isinstance(first, torch.Tensor) else first.points).shape[1])
 
     def _new_model(self, outputs: int) -> nn.Module:
         model: nn.Module = network_class(self.network)(self.n_features_in_, outputs)

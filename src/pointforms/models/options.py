@@ -1,4 +1,4 @@
-"""Options of models as a manifest gives them: which there are, of what kind, and their defaults."""
+"""Options of models as a manifest sets them: their names, types and defaults."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from functools import cache, partial
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pointforms.estimators.predictors import PointFormClassifier
-from pointforms.geometry.settings import GramSettings
+from pointforms.estimators import PointFormClassifier
 from pointforms.models.classical import FeatureClassifier
 from pointforms.models.neural import NETWORKS, NeuralClassifier
 from pointforms.models.registry import MODELS, make
 from pointforms.support.suggestions import suggest
 
-# Parameters of estimators that change how a fit is run, not what it is.
+#: Parameters of estimators that change how a fit is run and not its result, with the reason why a
+#: manifest cannot set them.
 NOT_OPTIONS = {
-    "random_state": "the seeds of the manifest are its values",
-    "device": "where fits are trained is said when they are run",
-    "n_jobs": "how many workers there are is said when they are run",
-    "progress": "whether progress is shown is said when they are run",
-    "cache": "what is computed once is kept by whoever runs the fits",
+    "random_state": "its values are the seeds of the manifest",
+    "device": "it is chosen when the fits are run",
+    "n_jobs": "the number of workers is chosen when the fits are run",
+    "progress": "it is chosen when the fits are run",
+    "cache": "the engine that runs the fits has its own",
 }
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-# What estimators do not look at before they train.
+# Options that estimators do not check before they train.
 _POSITIVE, _NOT_NEGATIVE = ("learning_rate", "hidden", "points_per_epoch"), ("weight_decay", "head")
 
 
@@ -40,33 +40,33 @@ def stackable(model: str) -> bool:
 
 
 def option_names(model: str) -> list[str]:
-    """What a manifest may set of a model."""
+    """Return the names of the options of a model that a manifest can set."""
     return list(_options(model))
 
 
 def default(model: str, name: str) -> Any:
-    """An option's default, as JSON has it; None where there is no such option."""
+    """Return the default of an option, as in JSON; None where there is no such option."""
     value = _options(model).get(name, (None, None))[1]
     return list(value) if isinstance(value, tuple) else value
 
 
 def check_name(model: str, name: str) -> None:
-    """Refuse what a manifest cannot set of a model."""
+    """Raise an error if a manifest cannot set this option of a model."""
     known = _options(model)
     if name in NOT_OPTIONS:
-        raise ValueError(f"{name} is not for a manifest: {NOT_OPTIONS[name]}")
+        raise ValueError(f"{name} cannot be set in a manifest: {NOT_OPTIONS[name]}")
     if name in _named(model):
-        raise ValueError(f"{name} is part of the name {model}: name another model")
+        raise ValueError(f"{name} is part of the name {model}: choose another model instead")
     if name not in known:
         hint = suggest(name, known) if known else "it has none at all"
         raise ValueError(f"{model} has no option {name!r}: {hint}")
 
 
 def option_value(model: str, name: str, value: Any) -> Any:
-    """The value of an option, in the form in which equal ones are equal text.
+    """Return the value of an option in the form in which equal values are equal text.
 
-    An `int` for a `float` becomes one. What is not of the option's kind, or is refused by the
-    model itself, is a ValueError.
+    A whole number becomes a float where the option is a float. A value of another type, or one
+    that the model itself refuses, raises a ValueError.
     """
     hint = _options(model)[name][0]
     try:
@@ -81,7 +81,7 @@ def option_value(model: str, name: str, value: Any) -> Any:
 
 
 def check_options(model: str, options: Mapping[str, Any]) -> None:
-    """Refuse what no fit of a model can work with, as a ValueError."""
+    """Raise a ValueError if no fit of a model can work with these options."""
     for name, value in options.items():
         numbers = value if isinstance(value, list) else [value]
         if name in _POSITIVE and not all(number > 0 for number in numbers):
@@ -96,14 +96,12 @@ def check_options(model: str, options: Mapping[str, Any]) -> None:
         for part in parts:
             for method in ("check_options", "_check_options"):
                 getattr(part, method, lambda: None)()
-            if hasattr(part, "gram_fields"):
-                GramSettings.among(part.get_params(deep=False))
     except TypeError as error:
         raise ValueError(str(error)) from None
 
 
 def shown(value: Any) -> str:
-    """A value about as it was written."""
+    """Return a value about as it was written."""
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
@@ -121,16 +119,16 @@ def _options(model: str) -> dict[str, tuple[Any, Any]]:
 
 
 def _named(model: str) -> tuple[str, ...]:
-    """Parameters that a model's name stands for: with others, tables would call it wrongly."""
+    """Parameters that the name of a model stands for: with other values it would be wrong."""
     return MODELS[model].named
 
 
 def _as_kind(value: Any, hint: Any) -> Any:
-    """The value as a type hint has it; a TypeError if it is none. TOML has no None."""
+    """The value in the type of a hint; a TypeError if it has another type. TOML has no None."""
     kinds = _alternatives(hint)
     for kind in kinds:
         if get_origin(kind) is Literal:
-            # `1 == True` in Python, so a choice must agree in type too
+            # 1 == True in Python, so a choice must agree in type too
             if any(value == word and type(value) is type(word) for word in get_args(kind)):
                 return value
         elif kind in (int, bool, str) and type(value) is kind:
@@ -152,14 +150,14 @@ def _alternatives(hint: Any) -> list[Any]:
 
 
 def _words(hint: Any) -> list[Any]:
-    """The choices among an option's kinds."""
+    """The words that an option may have as a value."""
     literals = [kind for kind in _alternatives(hint) if get_origin(kind) is Literal]
     return [word for kind in literals for word in get_args(kind)]
 
 
 def _expected(hint: Any) -> str:
-    found = [_KINDS[kind] for kind in _alternatives(hint) if kind in _KINDS]
+    kinds = [_KINDS[kind] for kind in _alternatives(hint) if kind in _KINDS]
     lists = [kind for kind in _alternatives(hint) if get_origin(kind) is Sequence]
-    found += [f"a list, each {_expected(get_args(kind)[0])}" for kind in lists]
-    found += [shown(word) for word in _words(hint)]
-    return " or ".join(found)
+    kinds += [f"a list, each {_expected(get_args(kind)[0])}" for kind in lists]
+    kinds += [shown(word) for word in _words(hint)]
+    return " or ".join(kinds)

@@ -37,7 +37,7 @@ def count_parameters(name: str, features: int, outputs: int) -> int | None:
     if isinstance(model, NeuralClassifier):
         network: Any = network_class(model.network)(features, outputs)
     elif isinstance(model, PointFormClassifier):
-        network = PointFormNetwork(features, outputs, model._degrees(), readout=model.readout)
+        network = PointFormNetwork(features, outputs, model.degrees(), readout=model.readout)
     else:
         return None
     return sum(int(p.numel()) for p in network.parameters())

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pointforms.clouds import plain_clouds
 from pointforms.models.batches import CloudStore
-from pointforms.nn.batch import PointStore
+from pointforms.nn.stores import PointStore
 from pointforms.support.extras import need
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from pointforms.estimators.predictors import PointFormTransformer
+from pointforms.estimators import PointFormTransformer
 from pointforms.geometry.field import Measure
 from pointforms.models.classical import FeatureClassifier
 

@@ -1,1 +1,17 @@
-"""Learned forms: coefficient networks, the comparison matrix, readouts, and the layer."""
+"""Layers for networks of your own: learned forms, readouts, batches of Gram fields."""
+
+from pointforms.nn.network import PointFormNetwork
+from pointforms.nn.point_forms import PointForms
+from pointforms.nn.pyg import AttachGramFactor, form_batch
+from pointforms.nn.readouts import READOUTS
+from pointforms.nn.stores import FieldStore, FormBatch
+
+__all__ = [
+    "READOUTS",
+    "AttachGramFactor",
+    "FieldStore",
+    "FormBatch",
+    "PointFormNetwork",
+    "PointForms",
+    "form_batch",
+]

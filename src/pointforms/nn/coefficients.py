@@ -12,14 +12,14 @@ from pointforms.exterior import multi_indices
 
 
 class Affine(nn.Linear):
-    """A linear map whose bias is added in place: stacked, torch would copy the outputs for it."""
+    """A linear map that adds its bias in place; torch would copy the outputs of stacked maps."""
 
     def forward(self, x: Tensor) -> Tensor:
         return (x @ self.weight.mT).add_(self.bias)
 
 
 def hidden_layers(features: int, widths: Sequence[int]) -> tuple[nn.Sequential, int]:
-    """Linear maps with SiLU between: the trunk of a network, and its width."""
+    """Return linear maps, each followed by SiLU, and the width of the last."""
     layers: list[nn.Module] = []
     for width in widths:
         layers += [Affine(features, width), nn.SiLU()]
@@ -28,17 +28,18 @@ def hidden_layers(features: int, widths: Sequence[int]) -> tuple[nn.Sequential, 
 
 
 class DenseCoefficients(nn.Module):
-    """l k-forms with one coefficient for each basis form dx^I: F_θ: R^D -> R^{l × C(D,k)}.
+    """A network F_θ: R^D -> R^{l × C(D,k)} with one output per form and basis form dx^I.
 
     Parameters
     ----------
     features : int
-        D.
+        Number of features of a point, D.
     degree : int
-        k.
+        Degree of the forms, k.
     forms : int
-        l.
-    hidden : widths of the hidden layers
+        Number of forms, l.
+    hidden : sequence of int
+        Widths of the hidden layers.
     """
 
     unit: Tensor
@@ -53,32 +54,40 @@ class DenseCoefficients(nn.Module):
         self.register_buffer("unit", torch.ones(self.basis))
 
     def set_scale(self, scale: Tensor) -> None:
-        """Take the coefficients to be those of forms in coordinates divided by scale (D,)."""
+        """Interpret the coefficients as those of forms in coordinates divided by `scale` (D,)."""
         indices = multi_indices(len(scale), self.degree).to(scale.device)
         self.unit.copy_(scale[indices].prod(-1).reciprocal())
 
     def last_map(self) -> tuple[Tensor, Tensor]:
-        """Weight and bias of the last map, in the units of the given coordinates."""
+        """Return weight and bias of the last map, in the units of the given coordinates."""
         # the scale goes into the weights, which are fewer than the outputs
         unit = self.unit.repeat(self.forms)
         return self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
 
     def forward(self, x: Tensor) -> Tensor:
-        """Coefficients at standardised points: (..., D) -> (..., l, C(D, k))."""
+        """Return the coefficients at standardised points: (..., D) -> (..., l, C(D, k))."""
         out: Tensor = nn.functional.linear(self.trunk(x), *self.last_map())
         split: Tensor = out.unflatten(-1, (self.forms, self.basis))
         return split
 
 
 class WedgeCoefficients(nn.Module):
-    """l k-forms, each a sum of R decomposable ones α_1 ∧ ... ∧ α_k: R k D numbers, no C(D, k).
+    """A network that returns k-forms as sums of R products of 1-forms, α_1 ∧ ... ∧ α_k.
+
+    A form has R k D coefficients instead of C(D, k).
 
     Parameters
     ----------
-    features, degree, forms, hidden
-        As in :class:`DenseCoefficients`; degree at least 1.
-    terms : int
-        R.
+    features : int
+        Number of features of a point, D.
+    degree : int
+        Degree of the forms, k ≥ 1.
+    forms : int
+        Number of forms, l.
+    hidden : sequence of int
+        Widths of the hidden layers.
+    terms : int, default 2
+        Number of products per form, R.
     """
 
     unit: Tensor
@@ -94,11 +103,11 @@ class WedgeCoefficients(nn.Module):
         self.register_buffer("unit", torch.ones(features))
 
     def set_scale(self, scale: Tensor) -> None:
-        """Take the 1-forms to be those of coordinates divided by scale (D,)."""
+        """Interpret the 1-forms as those of coordinates divided by `scale` (D,)."""
         self.unit.copy_(scale.reciprocal())
 
     def forward(self, x: Tensor) -> Tensor:
-        """The 1-forms at standardised points: (..., D) -> (..., l R k, D)."""
+        """Return the 1-forms at standardised points: (..., D) -> (..., l R k, D)."""
         count = self.forms * self.terms * self.degree
         unit = self.unit.repeat(count)
         weight, bias = self.last.weight * unit.unsqueeze(-1), self.last.bias * unit

@@ -1,4 +1,4 @@
-"""The comparison matrix of learned forms on a batch of clouds."""
+"""Comparison matrices of learned forms on a batch of clouds, by the cheapest of four routes."""
 
 from __future__ import annotations
 
@@ -9,51 +9,55 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# Permutations of up to so many slots are summed one by one: 4! = 24.
+# A determinant is summed over all permutations of up to this many slots: 4! = 24.
 _MAX_WEDGE_DEGREE = 4
 
 
 def compare(
     hidden: Tensor, weight: Tensor, bias: Tensor, factor: Tensor, weights: Tensor
 ) -> Tensor:
-    """C_ab = Σ_p μ(p) (F_a ΛᵏV)(p) · (F_b ΛᵏV)(p) of the forms F = hidden weightᵀ + bias.
+    """Compare forms through the compound factor: C_ab = Σ_p μ(p) (F_a ΛᵏV)(p) · (F_b ΛᵏV)(p).
 
-    Differentiable, once, with respect to hidden, weight and bias; the geometry is fixed.
+    The coefficients are F = hidden weightᵀ + bias. The result can be differentiated once, with
+    respect to hidden, weight and bias; the geometry is fixed.
 
     Parameters
     ----------
-    hidden : (B, n, H)
-        What the last linear map of a coefficient network reads.
-    weight, bias : (l C, H), (l C,)
-        That map; the coefficients of one form stand together.
-    factor : (B, n, C, c)
-        Λᵏ V, the compound of the Gram factor: V itself for k = 1.
-    weights : (B, n)
-        μ, zero on padding.
+    hidden : Tensor, shape (B, n, H)
+        Input of the last linear map of a coefficient network.
+    weight : Tensor, shape (l C, H)
+        Weight of that map; the C coefficients of one form are adjacent.
+    bias : Tensor, shape (l C,)
+        Its bias.
+    factor : Tensor, shape (B, n, C, c)
+        ΛᵏV, the compound of the Gram factor: V itself for k = 1.
+    weights : Tensor, shape (B, n)
+        The measure μ; zero on padding.
 
     Returns
     -------
-    (B, l, l), symmetric PSD
+    Tensor, shape (B, l, l)
+        Symmetric and positive semidefinite.
     """
     return _Compare.apply(hidden, weight, bias, factor, weights)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, metric: Tensor) -> Tensor:
-    """The same from the weighted k-th Gram matrices, metric (B, n, C, C) = μ ΛᵏV ΛᵏVᵀ.
+    """Compare forms through the weighted k-th Gram matrices, metric (B, n, C, C) = μ ΛᵏV ΛᵏVᵀ.
 
-    One wide product instead of two narrow ones: cheaper where the factor is more than half as wide
-    as it is high.
+    The result equals that of :func:`compare`. One wide product replaces two narrow ones, which is
+    cheaper if the factor is more than half as wide as it is high.
     """
     return _Compare.apply(hidden, weight, bias, metric, None)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 def compare_pulled(pulled: Tensor, weights: Tensor) -> Tensor:
-    """Σ_p μ(p) Y(p) Y(p)ᵀ of forms that were pulled through the factor, Y (B, n, l, c)."""
+    """Compare forms already contracted with the factor, Y (B, n, l, c): C = Σ_p μ(p) Y(p) Y(p)ᵀ."""
     return torch.einsum("bn,bnxy->bxy", weights, pulled @ pulled.mT)
 
 
 class _Compare(torch.autograd.Function):
-    """The comparison of forms that are a linear map W of hidden features h, with its gradient.
+    """Comparison of forms that are a linear map W of hidden features h, with its own gradient.
 
     With Z = μ G F, cloud by cloud, and K = Σ_p Z(p) h(p)ᵀ, s = Σ_p Z(p):
 
@@ -61,9 +65,9 @@ class _Compare(torch.autograd.Function):
         ∂W_a    = Σ_clouds Σ_b (g + gᵀ)_ab K_b            (∂bias with s for K)
         ∂h(p)   = Σ_ab (g + gᵀ)_ab W_aᵀ Z_b(p)
 
-    K is what the gradient of the linear map needs anyway, so the comparison adds one product with
-    the geometry to the cost of the network, and nothing is moved between the order of points and
-    that of forms. All tensors may have one more dimension in front, for models that are stacked.
+    The gradient of the linear map needs K anyway, so the comparison adds only one product with the
+    geometry to the cost of the network, and no tensor is transposed between points and forms. All
+    tensors may have one more leading dimension, for stacked models.
     """
 
     @staticmethod
@@ -119,19 +123,30 @@ class _Compare(torch.autograd.Function):
 def compare_wedges(
     one_forms: Tensor, factor: Tensor, weights: Tensor, forms: int, degree: int
 ) -> Tensor:
-    """The same for sums of decomposable forms, without any C(D, k).
+    """Compare sums of products of 1-forms, at a cost without any C(D, k).
 
     ⟨α_1 ∧ ... ∧ α_k, β_1 ∧ ... ∧ β_k⟩ = det[(Vᵀα_a) · (Vᵀβ_b)]
 
     Parameters
     ----------
-    one_forms : (B, n, l R k, D)
-    factor : (B, n, D, r)
-    weights : (B, n)
-    forms, degree : l, k
+    one_forms : Tensor, shape (B, n, l R k, D)
+        The 1-forms, R products of k per form.
+    factor : Tensor, shape (B, n, D, r)
+        The Gram factor V.
+    weights : Tensor, shape (B, n)
+        The measure μ; zero on padding.
+    forms : int
+        Number of forms, l.
+    degree : int
+        Degree of the forms, k.
+
+    Returns
+    -------
+    Tensor, shape (B, l, l)
+        Symmetric and positive semidefinite.
     """
     if degree > _MAX_WEDGE_DEGREE:
-        raise ValueError(f"degree={degree}: wedge coefficients go up to {_MAX_WEDGE_DEGREE}")
+        raise ValueError(f"degree={degree}: wedge coefficients expect at most {_MAX_WEDGE_DEGREE}")
     A = one_forms @ factor  # (B, n, l R k, r)
     M = (A @ A.mT).unflatten(-1, (-1, degree)).unflatten(-3, (-1, degree))  # (B, n, lR, k, lR, k)
     det = torch.zeros_like(M[..., 0, :, 0])

@@ -1,4 +1,4 @@
-"""The whole model: forms of one or several degrees, readouts, and a small head."""
+"""PointFormNetwork: forms of one or more degrees, their readouts, and a small head."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from pointforms.nn.batch import FormBatch
 from pointforms.nn.point_forms import CoefficientKind, PointForms
 from pointforms.nn.readouts import READOUTS, ReadoutName, readout_width
+from pointforms.nn.stores import FormBatch
 
 _MOMENTUM = 0.1
 
 
 class FeatureNorm(nn.Module):
-    """Batch normalisation of readouts, in which some clouds of a batch may count nothing.
+    """Batch normalisation that can ignore the clouds that only fill up a batch.
 
-    Whatever the units of the data, each readout enters the head with mean 0 and deviation 1.
+    Each readout enters the head with mean 0 and deviation 1, whatever the units of the data.
+
+    Parameters
+    ----------
+    features : int
+        Number of readouts.
     """
 
     center: Tensor
@@ -33,7 +38,7 @@ class FeatureNorm(nn.Module):
         self.register_buffer("seen", torch.zeros(()))
 
     def forward(self, features: Tensor, counts: Tensor | None = None) -> Tensor:
-        """(B, f) -> (B, f); counts (B,) are 1, or 0 for clouds that fill up a batch."""
+        """Normalise features (B, f); counts (B,) are 1, or 0 for clouds that fill up a batch."""
         if self.training:
             w = torch.ones_like(features[:, 0]) if counts is None else counts
             w = (w / w.sum().clamp_min(1)).unsqueeze(-1)
@@ -54,20 +59,40 @@ class FeatureNorm(nn.Module):
 
 
 class PointFormNetwork(nn.Module):
-    """Neural point-forms with a head: clouds in, `outputs` numbers each out.
+    """Neural point-forms with a head: a network from batches of clouds to numbers.
 
     Parameters
     ----------
     features : int
-        D.
+        Number of features of the clouds, D.
     outputs : int
-        Classes, or targets.
-    degrees : degrees of the forms; their readouts are concatenated
-    forms, coefficients, hidden, terms
-        As in :class:`PointForms`.
-    readout : "tri", "flat", "diag", "pool" or "gram"
-    head : int
-        Width of the head's hidden layer; 0 is a linear head.
+        Number of outputs: classes or targets.
+    degrees : sequence of int, default (1,)
+        Degrees of the forms; the readouts of all degrees are concatenated.
+    forms : int, default 8
+        Number of forms per degree, l.
+    readout : {"tri", "flat", "diag", "pool", "gram"}, default "tri"
+        How a comparison matrix becomes a vector; see `READOUTS`.
+    coefficients : {"dense", "wedge"}, default "dense"
+        One coefficient per basis form, or sums of `terms` products of 1-forms.
+    hidden : sequence of int, default (64, 64)
+        Widths of the hidden layers of the coefficient networks.
+    terms : int, default 2
+        Number of products per wedge form.
+    head : int, default 32
+        Width of the hidden layer of the head; 0 makes the head linear.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> import pointforms as pf
+    >>> rng = np.random.default_rng(0)
+    >>> fields = pf.gram_fields([rng.normal(size=(30, 3)) for _ in range(8)], dimension=2)
+    >>> store = pf.nn.FieldStore(fields)
+    >>> network = pf.nn.PointFormNetwork(features=3, outputs=2, degrees=(1, 2), forms=4)
+    >>> network.standardize(*store.moments(range(8)))
+    >>> network(store.gather(torch.arange(8))).shape
+    torch.Size([8, 2])
     """
 
     mean: Tensor
@@ -105,20 +130,34 @@ class PointFormNetwork(nn.Module):
         self.register_buffer("energy", torch.ones(len(degrees)))
 
     def point_forms(self) -> list[PointForms]:
-        """The layers, one a degree."""
+        """Return the layers, one per degree."""
         return [layer for layer in self.layers if isinstance(layer, PointForms)]
 
     def standardize(self, mean: Tensor, scale: Tensor) -> None:
-        """Coordinates enter the networks as (x - mean) / scale, and the factor as V / scale."""
+        """Make the networks read (x - mean) / scale, and measure forms in these coordinates.
+
+        Parameters
+        ----------
+        mean : Tensor, shape (D,)
+            Mean of each feature, as :meth:`FieldStore.moments` returns it.
+        scale : Tensor, shape (D,)
+            Standard deviation of each feature.
+        """
         self.mean.copy_(mean)
         self.scale.copy_(scale)
         for layer in self.point_forms():
             layer.set_scale(self.scale)
 
     def calibrate(self, batch: FormBatch) -> None:
-        """Measure readouts in units of the forms' mean energy on these clouds.
+        """Measure comparison matrices in units of the mean energy of the forms on some clouds.
 
-        Degrees above the dimension, or coordinates in odd units, make it tiny or huge.
+        Without that, degrees above the dimension would make them tiny, and other units of the
+        data tiny or huge.
+
+        Parameters
+        ----------
+        batch : FormBatch
+            The clouds.
         """
         with torch.no_grad():
             for i, C in enumerate(self.comparison_matrices(batch)):
@@ -126,18 +165,53 @@ class PointFormNetwork(nn.Module):
                 self.energy[i] = energy.clamp_min(torch.finfo(C.dtype).tiny ** 0.75)
 
     def comparison_matrices(self, batch: FormBatch) -> list[Tensor]:
-        """(B, l, l) for each degree."""
+        """Compute the comparison matrices of a batch.
+
+        Parameters
+        ----------
+        batch : FormBatch
+            The clouds.
+
+        Returns
+        -------
+        list of Tensor
+            One per degree, of shape (B, l, l).
+        """
         x = (batch.points - self.mean) / self.scale
         return [layer(batch, x) for layer in self.point_forms()]
 
     def features(self, batch: FormBatch) -> Tensor:
-        """Readouts of all degrees: (B, f)."""
+        """Compute the readouts of all degrees.
+
+        Parameters
+        ----------
+        batch : FormBatch
+            The clouds.
+
+        Returns
+        -------
+        Tensor, shape (B, f)
+            The input of the head, before normalisation.
+        """
         matrices = self.comparison_matrices(batch)
         return torch.cat(
             [self.readout(C / e) for C, e in zip(matrices, self.energy, strict=True)], -1
         )
 
     def forward(self, batch: FormBatch, counts: Tensor | None = None) -> Tensor:
-        """(B, outputs)."""
+        """Evaluate the network on a batch.
+
+        Parameters
+        ----------
+        batch : FormBatch
+            The clouds.
+        counts : Tensor, shape (B,), or None, default None
+            1, or 0 for clouds that only fill up the batch while training; None counts all.
+
+        Returns
+        -------
+        Tensor, shape (B, outputs)
+            One row per cloud.
+        """
         outputs: Tensor = self.head(self.norm(self.features(batch), counts))
         return outputs

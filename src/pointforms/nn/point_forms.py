@@ -1,4 +1,4 @@
-"""The point-form layer: learned forms of one degree, compared on a batch of clouds."""
+"""PointForms: a layer of learned forms of one degree, compared on a batch of clouds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from pointforms.exterior import COMPOUND_MAX, compound, pull
-from pointforms.nn.batch import FormBatch
 from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients
 from pointforms.nn.comparison import (
     compare,
@@ -19,32 +18,48 @@ from pointforms.nn.comparison import (
     compare_pulled,
     compare_wedges,
 )
+from pointforms.nn.stores import FormBatch
 
 CoefficientKind = Literal["dense", "wedge"]
 
-# Coefficients held at once where forms are too wide to keep for the backward pass.
+# Coefficients held at once if there are too many to keep for the backward pass.
 _WORKING_SET = 1 << 22
 
 
 class PointForms(nn.Module):
-    """l learned k-forms and their comparison matrices.
+    """A layer of learned k-forms that returns their comparison matrix on every cloud.
 
-    C_ab = Σ_p μ(p) ⟨ω_a, ω_b⟩(p) for each cloud: symmetric PSD, the same for every order of the
-    points, and unchanged when clouds and forms move rigidly together.
+    The matrix C_ab = Σ_p μ(p) ⟨ω_a, ω_b⟩(p)
+
+    - is symmetric and positive semidefinite;
+    - does not depend on the order of the points;
+    - does not change when clouds and forms move rigidly together.
 
     Parameters
     ----------
     features : int
-        D.
-    degree : int
-        k ≥ 0.
-    forms : int
-        l.
-    coefficients : "dense" or "wedge"
-        One coefficient for each basis form, or sums of `terms` decomposable forms.
-    hidden : widths of the hidden layers
-    terms : int
-        Decomposable forms in each wedge form.
+        Number of features of the clouds, D.
+    degree : int, default 1
+        Degree of the forms, k ≥ 0.
+    forms : int, default 8
+        Number of forms, l.
+    coefficients : {"dense", "wedge"}, default "dense"
+        One coefficient per basis form, or sums of `terms` products of 1-forms.
+    hidden : sequence of int, default (64, 64)
+        Widths of the hidden layers of the coefficient network.
+    terms : int, default 2
+        Number of products per wedge form.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> import pointforms as pf
+    >>> rng = np.random.default_rng(0)
+    >>> fields = pf.gram_fields([rng.normal(size=(30, 3)) for _ in range(4)], dimension=2)
+    >>> batch = pf.nn.FieldStore(fields).gather(torch.arange(4))
+    >>> layer = pf.nn.PointForms(features=3, degree=2, forms=5)
+    >>> layer(batch, batch.points).shape
+    torch.Size([4, 5, 5])
     """
 
     def __init__(
@@ -61,15 +76,34 @@ class PointForms(nn.Module):
         self.network: DenseCoefficients | WedgeCoefficients
         if coefficients == "wedge" and degree >= 2:
             self.network = WedgeCoefficients(features, degree, forms, hidden, terms)
-        else:  # below degree 2 every form is decomposable
+        else:  # below degree 2 every form is a product
             self.network = DenseCoefficients(features, degree, forms, hidden)
 
     def set_scale(self, scale: Tensor) -> None:
-        """The forms are those of coordinates divided by scale (D,); the factor stays as given."""
+        """Interpret the forms in coordinates divided by a scale; the factor stays as given.
+
+        Parameters
+        ----------
+        scale : Tensor, shape (D,)
+            One number per feature.
+        """
         self.network.set_scale(scale)
 
     def forward(self, batch: FormBatch, x: Tensor) -> Tensor:
-        """Comparison matrices (B, l, l), from the batch and its standardised points x (B, n, D)."""
+        """Compute the comparison matrices of a batch.
+
+        Parameters
+        ----------
+        batch : FormBatch
+            The clouds with their geometry.
+        x : Tensor, shape (B, n, D)
+            What the coefficient network reads: the points, perhaps standardised.
+
+        Returns
+        -------
+        Tensor, shape (B, l, l)
+            One matrix per cloud.
+        """
         if isinstance(self.network, WedgeCoefficients):
             one_forms = self.network(x)
             return compare_wedges(one_forms, batch.factor, batch.weights, self.forms, self.degree)
@@ -82,7 +116,7 @@ class PointForms(nn.Module):
         return compare(*last, geometry, batch.weights)
 
     def _prepared(self, batch: FormBatch) -> Tensor | None:
-        """Λᵏ V or the weighted metric, unless that is too large."""
+        """Return ΛᵏV or the weighted metric, or None if that is too large."""
         if self.degree == 0:
             return torch.ones_like(batch.weights)[..., None, None]
         if self.degree in batch.metrics:
@@ -97,7 +131,7 @@ class PointForms(nn.Module):
         return None
 
     def _compare_in_blocks(self, batch: FormBatch, x: Tensor) -> Tensor:
-        """Slot by slot, a block of points at a time, computed again in the backward pass."""
+        """Compare slot by slot, in blocks of points that the backward pass computes again."""
         B, n, D = x.shape
         V = batch.factor.flatten(0, 1)
         size = max(1, _WORKING_SET // (self.forms * comb(D, self.degree - 1) * D))

@@ -1,4 +1,4 @@
-"""PyTorch Geometric: a transform that attaches Gram factors, and batches of its data as ours."""
+"""PyTorch Geometric: a transform that attaches Gram factors, and its batches as ours."""
 
 from __future__ import annotations
 
@@ -9,21 +9,34 @@ from torch import Tensor
 
 from pointforms.geometry.field import Measure
 from pointforms.geometry.gram import gram_field
-from pointforms.nn.batch import FormBatch, pad
+from pointforms.nn.stores import FormBatch, pad
 
 
 class AttachGramFactor:
-    """A transform for data sets of point clouds: `pos` gains `gram_factor` and `gram_weight`.
+    """Transform a PyTorch Geometric point cloud: `pos` gains `gram_factor` and `gram_weight`.
 
-    Any callable is a transform for PyTorch Geometric, so this needs none of it to be imported.
+    Every callable is a transform for PyTorch Geometric, so that this class works without
+    importing it.
 
     Parameters
     ----------
     width : int
-        Columns of every factor, so that clouds can be batched: narrower factors are filled up
-        with zeros, and of wider ones the leading directions are kept.
-    measure : weights of the points
-    options : of :func:`pointforms.gram_field`
+        Number of columns of every factor, so that clouds can be batched. Narrower factors are
+        padded with zeros; of wider ones the leading directions are kept.
+    measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
+        Weights of the points.
+    options : dict or None, default None
+        Keyword arguments of :func:`pointforms.gram_field`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from types import SimpleNamespace
+    >>> from pointforms import nn
+    >>> data = SimpleNamespace(pos=torch.rand(40, 3))  # or torch_geometric.data.Data
+    >>> data = nn.AttachGramFactor(width=2)(data)
+    >>> data.gram_factor.shape, data.gram_weight.shape
+    (torch.Size([40, 3, 2]), torch.Size([40]))
     """
 
     def __init__(
@@ -32,6 +45,7 @@ class AttachGramFactor:
         self.width, self.measure, self.options = width, measure, dict(options or {})
 
     def __call__(self, data: Any) -> Any:
+        """Add the factor and the weights to `data`, and return it."""
         D = data.pos.shape[1]
         field = gram_field(data.pos, **({"rank": min(self.width, D)} | self.options))
         factor = field.factor.new_zeros(*field.factor.shape[:2], self.width)
@@ -47,12 +61,32 @@ class AttachGramFactor:
 def form_batch(
     pos: Tensor, factor: Tensor, weight: Tensor, batch: Tensor | None = None
 ) -> FormBatch:
-    """Rows of many clouds, numbered by batch (N,), as a padded batch for the layers.
+    """Turn a PyTorch Geometric batch into a padded batch for the layers.
 
     Parameters
     ----------
-    pos, factor, weight : (N, D), (N, D, r), (N,)
-    batch : (N,), ascending; None is a single cloud
+    pos : Tensor, shape (N, D)
+        Points of all clouds.
+    factor : Tensor, shape (N, D, r)
+        Their `gram_factor`.
+    weight : Tensor, shape (N,)
+        Their `gram_weight`.
+    batch : Tensor of int, shape (N,), or None, default None
+        The cloud of each point, in ascending order; None for a single cloud.
+
+    Returns
+    -------
+    FormBatch
+        One padded entry per cloud.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointforms import nn
+    >>> cloud = torch.tensor([0, 0, 0, 1, 1])
+    >>> batch = nn.form_batch(torch.rand(5, 2), torch.rand(5, 2, 2), torch.ones(5), cloud)
+    >>> batch.points.shape, batch.weights.tolist()
+    (torch.Size([2, 3, 2]), [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
     """
     index = torch.zeros(len(pos), dtype=torch.long, device=pos.device) if batch is None else batch
     points, _ = pad(pos, index)

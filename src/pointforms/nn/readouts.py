@@ -1,4 +1,8 @@
-"""From a comparison matrix to a vector."""
+"""Readouts: from a comparison matrix to a vector.
+
+To add one, write its function, enter it in `READOUTS`, and add its name to `ReadoutName`. Widths,
+checks of options and error messages follow.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +14,96 @@ from torch import Tensor
 
 ReadoutName = Literal["tri", "flat", "diag", "pool", "gram"]
 
-# Relative floor under energies before their logarithm or quotient.
+# Floor under energies, relative to their mean, before their logarithm or quotient.
 _FLOOR = 1e-6
 
 
 def tri(C: Tensor) -> Tensor:
-    """The upper triangle: l(l+1)/2 entries."""
+    """Return the upper triangle of comparison matrices, diagonal included.
+
+    Parameters
+    ----------
+    C : Tensor, shape (..., l, l)
+        Symmetric matrices.
+
+    Returns
+    -------
+    Tensor, shape (..., l(l+1)/2)
+        The entries, row by row.
+
+    Examples
+    --------
+    >>> import torch
+    >>> tri(torch.tensor([[1.0, 2.0], [2.0, 3.0]]))
+    tensor([1., 2., 3.])
+    """
     i, j = torch.triu_indices(C.shape[-1], C.shape[-1], device=C.device)
     return C[..., i, j]
 
 
 def flat(C: Tensor) -> Tensor:
-    """All l² entries."""
+    """Return all entries of comparison matrices.
+
+    Parameters
+    ----------
+    C : Tensor, shape (..., l, l)
+        Symmetric matrices.
+
+    Returns
+    -------
+    Tensor, shape (..., l²)
+        The entries, row by row.
+
+    Examples
+    --------
+    >>> import torch
+    >>> flat(torch.tensor([[1.0, 2.0], [2.0, 3.0]]))
+    tensor([1., 2., 2., 3.])
+    """
     return C.flatten(-2)
 
 
 def diag(C: Tensor) -> Tensor:
-    """The energies ⟨⟨ω_a, ω_a⟩⟩: l entries."""
+    """Return the energies ⟨⟨ω_a, ω_a⟩⟩, the diagonal of comparison matrices.
+
+    Parameters
+    ----------
+    C : Tensor, shape (..., l, l)
+        Symmetric matrices.
+
+    Returns
+    -------
+    Tensor, shape (..., l)
+        The energies.
+
+    Examples
+    --------
+    >>> import torch
+    >>> diag(torch.tensor([[1.0, 2.0], [2.0, 3.0]]))
+    tensor([1., 3.])
+    """
     return C.diagonal(dim1=-2, dim2=-1)
 
 
 def pool(C: Tensor) -> Tensor:
-    """Summaries that do not depend on the order of the forms: l + 5 numbers.
+    """Return summaries of comparison matrices that do not depend on the order of the forms.
 
-    Trace, Frobenius norm, mean and mean square off the diagonal, log determinant, eigenvalues.
+    Parameters
+    ----------
+    C : Tensor, shape (..., l, l)
+        Symmetric positive semidefinite matrices.
+
+    Returns
+    -------
+    Tensor, shape (..., l + 5)
+        Trace, Frobenius norm, mean and mean square off the diagonal, log determinant, and the
+        eigenvalues in ascending order.
+
+    Examples
+    --------
+    >>> import torch
+    >>> pool(torch.diag(torch.tensor([1.0, 3.0])))[:2]  # trace and norm
+    tensor([4.0000, 3.1623])
     """
     l = C.shape[-1]
     energies = diag(C)
@@ -50,9 +120,25 @@ def pool(C: Tensor) -> Tensor:
 
 
 def gram(C: Tensor) -> Tensor:
-    """C as a PSD matrix: logarithms of the energies, and correlations C_ab / √(C_aa C_bb).
+    """Return the logarithms of the energies and the correlations C_ab / √(C_aa C_bb).
 
-    l(l+1)/2 numbers; scaling a form moves only its own logarithm.
+    Multiplying a form by a number changes only the logarithm of its own energy.
+
+    Parameters
+    ----------
+    C : Tensor, shape (..., l, l)
+        Symmetric positive semidefinite matrices.
+
+    Returns
+    -------
+    Tensor, shape (..., l(l+1)/2)
+        The l logarithms, then the correlations above the diagonal, row by row.
+
+    Examples
+    --------
+    >>> import torch
+    >>> gram(torch.tensor([[1.0, 1.0], [1.0, 4.0]])).round(decimals=3)
+    tensor([0.0000, 1.3860, 0.5000])
     """
     energies = diag(C)
     floor = _FLOOR * energies.mean(-1, keepdim=True) + torch.finfo(C.dtype).tiny
@@ -63,6 +149,7 @@ def gram(C: Tensor) -> Tensor:
     return torch.cat([energies.log(), correlations], -1)
 
 
+#: Every readout by its name: a function from (..., l, l) to (..., width).
 READOUTS: dict[str, Callable[[Tensor], Tensor]] = {
     "tri": tri,
     "flat": flat,
@@ -73,12 +160,5 @@ READOUTS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def readout_width(name: str, forms: int) -> int:
-    """Numbers that a readout makes of an l × l matrix."""
-    widths = {
-        "tri": forms * (forms + 1) // 2,
-        "flat": forms**2,
-        "diag": forms,
-        "pool": forms + 5,
-        "gram": forms * (forms + 1) // 2,
-    }
-    return widths[name]
+    """Return how many numbers a readout makes of an l × l matrix."""
+    return READOUTS[name](torch.eye(forms, device="cpu")).shape[-1]

@@ -24,8 +24,8 @@ from torch import Tensor
 
 from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_field
-from pointforms.nn.batch import FieldStore, compound_fits
 from pointforms.nn.point_forms import CoefficientKind, PointForms
+from pointforms.nn.stores import FieldStore, compound_fits
 from pointforms.support.formatting import binary_size, thousands
 from pointforms.support.peak_memory import can_reset, memory, peak, reset_peak
 from pointforms.support.table import Column, Table

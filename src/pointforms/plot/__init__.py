@@ -1,5 +1,7 @@
-"""Pictures: views of fitted models, the numbers behind them, and the figures of the paper."""
+"""Every figure, drawn by matplotlib, and the numbers behind figures of learned forms."""
 
+from pointforms.plot.comparison import fits, forest
+from pointforms.plot.contact_sheets import contact_sheet
 from pointforms.plot.fitted import (
     area_map,
     cloud_prediction,
@@ -8,16 +10,34 @@ from pointforms.plot.fitted import (
     form_field,
     tangent_ellipses,
 )
+from pointforms.plot.flows import flow_forms
 from pointforms.plot.form_data import area_map_data, comparison_pca_data, form_field_data
+from pointforms.plot.salience_bars import salience
+from pointforms.plot.style import save
+from pointforms.plot.surfaces import torus_field
+from pointforms.plot.svg import to_svg
+from pointforms.plot.theory import Curve, RatePanel, convergence, density_check
 
 __all__ = [
+    "Curve",
+    "RatePanel",
     "area_map",
     "area_map_data",
     "cloud_prediction",
     "comparison_pca",
     "comparison_pca_data",
+    "contact_sheet",
+    "convergence",
+    "density_check",
     "energy_scatter",
+    "fits",
+    "flow_forms",
+    "forest",
     "form_field",
     "form_field_data",
+    "salience",
+    "save",
     "tangent_ellipses",
+    "to_svg",
+    "torus_field",
 ]

@@ -2,35 +2,92 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pointforms.plot.style import COLOURS, PALE, literal, new_figure, save, styled
-from pointforms.tasks.task import Task
+from pointforms.clouds import as_clouds
+from pointforms.plot.planes import names_or_default
+from pointforms.plot.style import (
+    COLOURS,
+    PALE,
+    PathLike,
+    finished,
+    literal,
+    new_figure,
+    styled,
+)
 
-# Clouds of less than this share of the extent of all are drawn on axes of their own.
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Clouds smaller than this share of the extent of all are drawn on axes of their own.
 _SMALL = 0.2
 
 
 @styled
-def contact_sheet(task: Task, path: Path, each: int = 6) -> None:
-    """Draw `each` clouds of every class, one class a row, all on the same axes.
+def contact_sheet(
+    clouds: Any,
+    labels: Any,
+    class_names: Sequence[str] | None = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+    each: int = 6,
+    title: str = "",
+    path: PathLike | None = None,
+) -> Figure:
+    """Draw `each` clouds of every class, one class per row, all on the same axes.
 
-    Beyond the plane, clouds are seen along the two directions in which those that are drawn vary
-    most about their own means; the others of them stand behind each in grey. Where clouds are
-    much smaller than the space between them, each column has axes of its own.
+    With more than two features, clouds are seen along the two directions in which the drawn ones
+    vary most about their own means, and all of them stand behind each in grey. Where clouds are
+    much smaller than the space between them, each column has its own axes.
+
+    Parameters
+    ----------
+    clouds : list of (n_i, D) arrays
+    labels : (N,) array
+        Class of each cloud.
+    class_names : sequence of str, optional
+        Names of the sorted labels. By default the labels themselves.
+    feature_names : sequence of str, optional
+        Names of the D features.
+    each : int, default 6
+        Number of clouds per class.
+    title : str, default ""
+        What the clouds are; the number of clouds and points is added.
+    path : path-like, optional
+        A file to write (.pdf, .svg, .png).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointforms import plot
+    >>> clouds = list(np.random.default_rng(0).normal(size=(4, 20, 2)))
+    >>> figure = plot.contact_sheet(clouds, [0, 0, 1, 1], ["wild type", "mutant"], each=2)
+    >>> len(figure.axes)
+    4
     """
-    classes = np.unique(task.labels)
-    chosen = [np.flatnonzero(task.labels == label)[:each] for label in classes]
-    shown = [i for row in chosen for i in row]
-    axes_names, views = _planar_views(task, shown)
-    everything = np.concatenate(list(views.values()))
+    tables = [np.asarray(c.cpu(), dtype=np.float64) for c in as_clouds(clouds, distinct=False)]
+    given = np.asarray(labels)
+    if given.shape != (len(tables),):
+        raise ValueError(f"labels have shape {given.shape} for {len(tables)} clouds")
+    names = names_or_default(feature_names, tables[0].shape[1])
+    classes = np.unique(given)
+    chosen = [np.flatnonzero(given == label)[:each] for label in classes]
+    shown = [int(i) for row in chosen for i in row]
+    axes_names, seen = _project([tables[i] for i in shown], names)
+    projected = dict(zip(shown, seen, strict=True))
+    everything = np.concatenate(seen)
     columns = max(len(row) for row in chosen)
-    apart = np.median([_extent(view) for view in views.values()]) < _SMALL * _extent(everything)
+    apart = np.median([_extent(view) for view in seen]) < _SMALL * _extent(everything)
     frames = [
         _frame(
-            np.concatenate([views[row[column]] for row in chosen if column < len(row)])
+            np.concatenate([projected[row[column]] for row in chosen if column < len(row)])
             if apart
             else everything
         )
@@ -39,24 +96,38 @@ def contact_sheet(task: Task, path: Path, each: int = 6) -> None:
     cell = 1.7 if len(classes) <= 4 else 1.15
     figure = new_figure(cell * len(classes) + 0.9, cell * columns + 1.2)
     grid = figure.subplots(len(classes), columns, squeeze=False)
-    for row, (label, members) in enumerate(zip(classes, chosen, strict=True)):
-        colour = COLOURS[row % len(COLOURS)]
+    for row, members in enumerate(chosen):
         for column, axes in enumerate(grid[row]):
             xlim, ylim = frames[column]
             axes.set(xlim=xlim, ylim=ylim, aspect="equal", xticks=[], yticks=[])
             if column >= len(members):
                 axes.set_axis_off()
                 continue
-            if task.clouds[0].shape[1] > 2:
+            if len(names) > 2:
                 axes.scatter(*everything.T, s=1, color=PALE, linewidths=0, rasterized=True)
-            axes.scatter(*views[members[column]].T, s=5, color=colour, linewidths=0)
-        grid[row][0].set_ylabel(
-            literal(task.class_names[label]), rotation=0, ha="right", va="center", fontsize=9
-        )
-    figure.suptitle(f"{task.name}: {len(task)} clouds of {task.size_range()} points", fontsize=11)
-    scale = "; each column on axes of its own" if apart else ""
+            colour = COLOURS[row % len(COLOURS)]
+            axes.scatter(*projected[members[column]].T, s=5, color=colour, linewidths=0)
+        name = _class_name(classes[row], row, class_names)
+        grid[row][0].set_ylabel(literal(name), rotation=0, ha="right", va="center", fontsize=9)
+    heading = f"{title}: " if title else ""
+    figure.suptitle(
+        literal(f"{heading}{len(tables)} clouds of {_sizes(tables)} points"), fontsize=11
+    )
+    scale = "; each column on its own axes" if apart else ""
     figure.supxlabel(f"{literal(axes_names[0])} → , {literal(axes_names[1])} ↑{scale}", fontsize=8)
-    save(figure, path)
+    return finished(figure, path)
+
+
+def _class_name(label: Any, row: int, class_names: Sequence[str] | None) -> str:
+    if class_names is None:
+        return str(label)
+    # labels of a task are positions among the names, of which some may have no clouds
+    return class_names[int(label)] if np.issubdtype(type(label), np.integer) else class_names[row]
+
+
+def _sizes(clouds: Sequence[np.ndarray]) -> str:
+    low, high = min(map(len, clouds)), max(map(len, clouds))
+    return str(low) if low == high else f"{low}–{high}"
 
 
 def _extent(points: np.ndarray) -> float:
@@ -69,17 +140,17 @@ def _frame(points: np.ndarray) -> tuple[tuple[float, float], tuple[float, float]
     return (x - reach, x + reach), (y - reach, y + reach)
 
 
-def _planar_views(task: Task, shown: list[int]) -> tuple[list[str], dict[int, np.ndarray]]:
-    """Names of two axes, and the chosen clouds along them."""
-    D = task.clouds[0].shape[1]
+def _project(
+    clouds: Sequence[np.ndarray], names: Sequence[str]
+) -> tuple[Sequence[str], list[np.ndarray]]:
+    """Names of two axes, and the clouds along them."""
+    D = len(names)
     if D == 1:
-        return [task.feature_names[0], ""], {
-            i: np.column_stack([task.clouds[i], np.zeros(len(task.clouds[i]))]) for i in shown
-        }
+        return [names[0], ""], [np.column_stack([c, np.zeros(len(c))]) for c in clouds]
     if D == 2:
-        return list(task.feature_names), {i: task.clouds[i] for i in shown}
-    centred = np.concatenate([task.clouds[i] - task.clouds[i].mean(0) for i in shown])
+        return names, list(clouds)
+    centred = np.concatenate([cloud - cloud.mean(0) for cloud in clouds])
     _, values, directions = np.linalg.svd(centred, full_matrices=False)
     share = values**2 / (values**2).sum()
-    names = [f"principal direction {a + 1} within clouds ({share[a]:.0%})" for a in range(2)]
-    return names, {i: task.clouds[i] @ directions[:2].T for i in shown}
+    axes = [f"principal direction {a + 1} within clouds ({share[a]:.0%})" for a in range(2)]
+    return axes, [cloud @ directions[:2].T for cloud in clouds]

@@ -7,17 +7,19 @@ from torch import Tensor
 
 
 def outlines(points: Tensor, factor: Tensor, radius: float, sides: int = 48) -> Tensor:
-    """Outlines of G = V Vᵀ about points: (m, sides, D).
+    """Return outlines of G = V Vᵀ about points: (m, sides, D).
 
     {p + radius · V u : |u| ≤ 1} is an ellipsoid with half-axes radius · √λ along the eigenvectors
     of G; drawn is the ellipse of the two largest. Two rows of V give its shadow on two axes.
 
     Parameters
     ----------
-    points : (m, D)
-    factor : (m, D, r)
+    points : (m, D) tensor
+    factor : (m, D, r) tensor
     radius : float
-        What length 1 of G is drawn as.
+        Length at which length 1 of G is drawn.
+    sides : int, default 48
+        Number of corners.
     """
     t = torch.linspace(0, 2 * torch.pi, sides + 1, dtype=points.dtype)[:-1]
     U, S, _ = torch.linalg.svd(factor, full_matrices=False)
@@ -28,7 +30,7 @@ def outlines(points: Tensor, factor: Tensor, radius: float, sides: int = 48) -> 
 
 
 def spread_out(points: Tensor, count: int) -> Tensor:
-    """Rows of points far from one another (farthest-point sampling): (count,), or all there are."""
+    """Return rows of points far apart (farthest-point sampling): (count,), or all of them."""
     chosen = [0]
     distance = torch.cdist(points[:1], points)[0]
     while len(chosen) < min(count, len(points)):
@@ -38,8 +40,8 @@ def spread_out(points: Tensor, count: int) -> Tensor:
 
 
 def spacing(points: Tensor) -> float:
-    """Median distance to the nearest other point."""
+    """Return the median distance to the nearest other point; 1 where there is none."""
     apart = torch.cdist(points, points)
     apart.fill_diagonal_(torch.inf)
-    found = float(apart.min(1).values.median())
-    return found if 0 < found < float("inf") else 1.0
+    typical = float(apart.min(1).values.median())
+    return typical if 0 < typical < float("inf") else 1.0

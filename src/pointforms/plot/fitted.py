@@ -1,6 +1,6 @@
-"""Views of a fitted model: what its forms, its geometry and its decisions look like.
+"""Figures of a fitted model: its forms, its geometry and its decisions.
 
-Each function returns a matplotlib figure, and writes it where a `path` (.pdf, .svg, .png) is given.
+Each function returns a matplotlib figure, and writes it if a `path` (.pdf, .svg, .png) is given.
 Forms are called ω₁, ω₂, …: ω₁ is the model's form 0.
 """
 
@@ -24,7 +24,13 @@ from pointforms.plot.panels import (
     draw_running_total,
     draw_values,
 )
-from pointforms.plot.planes import Directions, feature_names, feature_pair, frame, look
+from pointforms.plot.planes import (
+    Directions,
+    feature_pair,
+    frame,
+    look,
+    names_or_default,
+)
 from pointforms.plot.style import PathLike, finished, literal, new_figure, styled
 
 if TYPE_CHECKING:
@@ -41,39 +47,67 @@ def form_field(
     directions: Directions = None,
     *,
     forms: Sequence[int] | None = None,
+    form_titles: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
-    features: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
     grid: int = 17,
     path: PathLike | None = None,
 ) -> Figure:
-    """Learned 1-forms as fields of arrows over the data.
+    """Draw learned 1-forms as fields of arrows over the data.
 
-    For D = 2 the forms are evaluated on a grid, where data are near. For more features the picture
+    With two features the forms are evaluated on a grid, where data are near. With more, the figure
     shows two of them, or two directions: an arrow is then the mean, over the points seen in a
-    cell, of the form on those two directions. The axis label says so.
+    cell, of the form on those two directions, and the axis label says so.
 
     Parameters
     ----------
-    estimator : a fitted estimator of point-forms with degree 1, or a PointFormNetwork
-    clouds : list of (n_i, D)
-    labels : (N,) or None
+    estimator : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
+        A fitted model with forms of degree 1.
+    clouds : list of (n_i, D) arrays
+    labels : (N,) array, optional
         Classes of the clouds, which colour the first panel.
-    directions, forms, features, grid
-        As in :func:`pointforms.plot.form_data.form_field_data`.
-    class_names : names of the sorted labels
-    path : a file to write, too
+    directions : pair of str or int, "principal" or (2, D) array, optional
+        The plane of the figure: two features, the two principal directions of all points, or two
+        directions at right angles. By default the features themselves for D = 2, else "principal".
+    forms : sequence of int, optional
+        Which of the forms to draw, in this order. By default all.
+    form_titles : sequence of str, optional
+        Titles of their panels. By default ω₁, ω₂, ….
+    class_names : sequence of str, optional
+        Names of the sorted labels.
+    feature_names : sequence of str, optional
+        Names of the features; those of `Clouds` are known.
+    grid : int, default 17
+        Number of cells per side.
+    path : path-like, optional
+        A file to write (.pdf, .svg, .png).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pointforms as pf
+    >>> clouds = list(np.random.default_rng(0).normal(size=(6, 20, 2)))
+    >>> model = pf.PointFormTransformer(forms=2, hidden=(4,), epochs=0, neighbors=8).fit(clouds)
+    >>> figure = pf.plot.form_field(model, clouds, [0, 0, 0, 1, 1, 1])
+    >>> [axes.get_title() for axes in figure.axes]
+    ['clouds', 'ω₁', 'ω₂']
     """
-    data = form_field_data(estimator, clouds, directions, grid, forms, features)
+    data = form_field_data(estimator, clouds, directions, grid, forms, feature_names)
     codes, names = _classes(labels, len(list(clouds)), class_names)
-    rows, columns = style.panels(1 + len(data.forms), 5)
-    figure = new_figure(rows * (style.PAGE / columns + 0.2) + 0.75)
+    rows, columns = style.panel_grid(1 + len(data.forms), 5)
+    figure = new_figure(rows * ((style.PAGE - 0.6) / columns + 0.15) + 0.75)
     grid_of_axes = figure.subplots(rows, columns, squeeze=False)
     flat = grid_of_axes.ravel()
     draw_classes(flat[0], data.data, codes[data.owner], len(names))
     flat[0].set_title("clouds")
-    for a, form in enumerate(data.forms):
+    titles = _form_titles(data.forms, form_titles)
+    for a, title in enumerate(titles):
         draw_arrows(flat[1 + a], data, a)
-        flat[1 + a].set_title(f"$\\omega_{{{form + 1}}}$")
+        flat[1 + a].set_title(title)
     for axes in flat[1 + len(data.forms) :]:
         axes.set_axis_off()
     for axes in flat[: 1 + len(data.forms)]:
@@ -96,34 +130,61 @@ def area_map(
     pair: Sequence[int] | Sequence[str],
     *,
     forms: Sequence[int] | None = None,
-    features: Sequence[str] | None = None,
+    form_titles: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
     grid: int = 25,
     path: PathLike | None = None,
 ) -> Figure:
-    """Learned 2-forms as maps of signed area over two features.
+    """Draw learned 2-forms as maps of signed area over two features.
 
     The colour is the coefficient of dx ∧ dy: red where a form counts a small loop that turns
-    counter-clockwise in the picture as positive, blue where as negative. All forms share one scale.
-    For D > 2 it is the mean over the points seen in each cell; cells without points are empty.
+    counter-clockwise in the figure as positive, blue where it counts it as negative. All forms
+    share one scale. With more than two features it is the mean over the points seen in each cell;
+    cells without points are empty.
 
     Parameters
     ----------
-    estimator : a fitted estimator of point-forms with degree 2, or a PointFormNetwork
-    clouds : list of (n_i, D)
-    pair : two features, by name or number
-    forms, features, grid
-        As in :func:`pointforms.plot.form_data.area_map_data`.
-    path : a file to write, too
+    estimator : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
+        A fitted model with forms of degree 2.
+    clouds : list of (n_i, D) arrays
+    pair : pair of str or int
+        Two features, by name or number.
+    forms : sequence of int, optional
+        Which of the forms to draw, in this order. By default all.
+    form_titles : sequence of str, optional
+        Titles of their panels. By default ω₁, ω₂, ….
+    feature_names : sequence of str, optional
+        Names of the features; those of `Clouds` are known.
+    grid : int, default 25
+        Number of cells per side.
+    path : path-like, optional
+        A file to write (.pdf, .svg, .png).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pointforms as pf
+    >>> clouds = list(np.random.default_rng(0).normal(size=(4, 20, 3)))
+    >>> model = pf.PointFormTransformer(
+    ...     degree=2, forms=2, hidden=(4,), epochs=0, neighbors=8
+    ... ).fit(clouds)
+    >>> figure = pf.plot.area_map(model, clouds, ("x", "z"))
+    >>> [axes.get_title() for axes in figure.axes[:2]]
+    ['ω₁', 'ω₂']
     """
-    data = area_map_data(estimator, clouds, pair, grid, forms, features)
-    rows, columns = style.panels(len(data.forms), 4)
+    data = area_map_data(estimator, clouds, pair, grid, forms, feature_names)
+    rows, columns = style.panel_grid(len(data.forms), 4)
     width = style.PAGE if columns > 2 else 2.4 * columns + 1.2
-    figure = new_figure(rows * ((width - 1.2) / columns + 0.25) + 0.7, width)
+    figure = new_figure(rows * ((width - 1.5) / columns + 0.2) + 0.6, width)
     grid_of_axes = figure.subplots(rows, columns, squeeze=False)
     flat = grid_of_axes.ravel()
-    for a, form in enumerate(data.forms):
+    for a, title in enumerate(_form_titles(data.forms, form_titles)):
         image = draw_area(flat[a], data, a)
-        flat[a].set_title(f"$\\omega_{{{form + 1}}}$")
+        flat[a].set_title(title)
         style.square_frame(flat[a], data.extent)
     for axes in flat[len(data.forms) :]:
         axes.set_axis_off()
@@ -146,24 +207,42 @@ def tangent_ellipses(
     pair: Sequence[int] | Sequence[str] = (0, 1),
     *,
     count: int = 120,
-    features: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Ellipses of a Gram field in two coordinates, at points spread over the cloud.
+    """Draw ellipses of a Gram field in two coordinates, at points spread over the cloud.
 
     An ellipse is the shadow of {V u : |u| ≤ 1} on the two axes, with half-axes √λ of the block of
-    G there: a stroke along a curve, a disc on a surface seen from above. Both axes have one scale,
-    and all ellipses too.
+    G there: a stroke along a curve, a disc on a surface seen from above. Both axes and all
+    ellipses have the same scale.
 
     Parameters
     ----------
     field : GramField
-    pair : two features, by name or number
-    count : ellipses at most
-    features : names of the features
-    path : a file to write, too
+    pair : pair of str or int, default (0, 1)
+        Two features, by name or number.
+    count : int, default 120
+        Largest number of ellipses.
+    feature_names : sequence of str, optional
+        Names of the features.
+    path : path-like, optional
+        A file to write (.pdf, .svg, .png).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pointforms as pf
+    >>> t = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> field = pf.gram_field(np.stack([np.cos(t), np.sin(t)], 1), neighbors=8)
+    >>> figure = pf.plot.tangent_ellipses(field)
+    >>> figure.axes[0].get_xlabel()
+    'x'
     """
-    names = feature_names(features, field.points.shape[1])
+    names = names_or_default(feature_names, field.points.shape[1])
     i, j = feature_pair(pair, names)
     points, factor = field.points[:, [i, j]], field.factor[:, [i, j]]
     left, right, bottom, top = frame(points.double().cpu().numpy(), one_scale=False)
@@ -185,23 +264,41 @@ def energy_scatter(
     energies: Sequence[Any],
     directions: Directions = None,
     *,
-    features: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
     label: str | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Points of all clouds, coloured by energy or by signed contribution to the decision.
+    """Draw the points of all clouds, coloured by energy or by contribution to the decision.
 
     Values with both signs get diverging colours about 0, others a scale from dark to light. The
-    strongest points lie on top. Scales leave out the last fiftieth of the values.
+    strongest points lie on top. The scale covers 98 % of the values.
 
     Parameters
     ----------
-    clouds : list of (n_i, D)
-    energies : list of (n_i,)
-    directions, features
-        As in :func:`form_field`.
-    label : of the colour bar; "energy" or "contribution" by default
-    path : a file to write, too
+    clouds : list of (n_i, D) arrays
+    energies : list of (n_i,) arrays
+        Values of the points of each cloud.
+    directions : pair of str or int, "principal" or (2, D) array, optional
+        The plane of the figure, as for :func:`form_field`.
+    feature_names : sequence of str, optional
+        Names of the features; those of `Clouds` are known.
+    label : str, optional
+        Label of the colour bar. By default "energy", or "contribution" for values of both signs.
+    path : path-like, optional
+        A file to write (.pdf, .svg, .png).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointforms import plot
+    >>> clouds = list(np.random.default_rng(0).normal(size=(3, 20, 2)))
+    >>> figure = plot.energy_scatter(clouds, [cloud[:, 0] ** 2 for cloud in clouds])
+    >>> figure.axes[1].get_ylabel()
+    'energy'
     """
     tables = [np.asarray(as_tensor(c, f"cloud {i}").cpu()) for i, c in enumerate(clouds)]
     if len(tables) != len(energies):
@@ -211,7 +308,7 @@ def energy_scatter(
             raise ValueError(
                 f"energies of cloud {i} have shape {np.shape(energy)}: expected ({len(table)},)"
             )
-    plane = look(clouds, directions, features)
+    plane = look(clouds, directions, feature_names)
     values = np.concatenate([np.asarray(energy, dtype=np.float64) for energy in energies])
     figure = new_figure(3.5, 4.3)
     axes = figure.subplots()
@@ -227,21 +324,39 @@ def comparison_pca(
     labels: Any = None,
     class_names: Sequence[str] | None = None,
     *,
+    tooltips: Sequence[str] | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Clouds on the two principal components of their comparison matrices, coloured by class.
+    """Draw clouds on the two principal components of their comparison matrices.
 
     Parameters
     ----------
-    matrices : (N, l, l) or (N, degrees, l, l)
-    labels : (N,) or None
-    class_names : names of the sorted labels
-    path : a file to write, too
+    matrices : (N, l, l) or (N, degrees, l, l) array
+    labels : (N,) array, optional
+        Classes of the clouds, which colour them.
+    class_names : sequence of str, optional
+        Names of the sorted labels.
+    tooltips : sequence of str, optional
+        One per cloud, shown when its mark is pointed at in SVG.
+    path : path-like, optional
+        A file to write (.pdf, .svg, .png).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointforms import plot
+    >>> figure = plot.comparison_pca(np.random.default_rng(0).normal(size=(10, 2, 2)))
+    >>> figure.axes[0].get_xlabel()
+    'PC 1 (50% of variance)'
     """
     data = comparison_pca_data(matrices)
     codes, names = _classes(labels, len(data.coordinates), class_names)
     figure = new_figure(3.5, 3.6)
-    draw_pca(figure.subplots(), data, codes, len(names))
+    draw_pca(figure.subplots(), data, codes, len(names), tooltips)
     if len(names) > 1:
         figure.legend(
             handles=style.class_marks(names), loc="outside upper center", ncols=min(len(names), 4)
@@ -256,44 +371,71 @@ def cloud_prediction(
     directions: Directions = None,
     *,
     baseline: float = 0.0,
-    features: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
     output: str = "prediction",
     path: PathLike | None = None,
 ) -> Figure:
-    """One cloud's prediction, split over its points.
+    """Draw one cloud's prediction, split over its points.
 
-    Left, where the points that speak for (red) and against (blue) lie. Right, the running total
-    from the baseline to the prediction, the weightiest points first: how many carry it.
+    Left, the points that speak for the prediction (red) and against it (blue). Right, the running
+    total from the baseline to the prediction, the points with the largest contributions first:
+    how many points carry it.
 
     Parameters
     ----------
-    cloud : (n, D)
-    contributions : (n,)
-        Of which the baseline and the sum are the prediction.
-    directions, features
-        As in :func:`form_field`.
-    baseline : float
-        What the model says without the cloud.
-    output : what is predicted, for the labels
-    path : a file to write, too
+    cloud : (n, D) array
+    contributions : (n,) array
+        Contributions of the points. The baseline plus their sum is the prediction.
+    directions : pair of str or int, "principal" or (2, D) array, optional
+        The plane of the figure, as for :func:`form_field`.
+    baseline : float, default 0.0
+        What the model predicts for the mean of the reference clouds.
+    feature_names : sequence of str, optional
+        Names of the features.
+    output : str, default "prediction"
+        What is predicted, for the labels.
+    path : path-like, optional
+        A file to write (.pdf, .svg, .png).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointforms import plot
+    >>> cloud = np.random.default_rng(0).normal(size=(20, 2))
+    >>> figure = plot.cloud_prediction(cloud, 0.1 * cloud[:, 0], baseline=0.5)
+    >>> figure.axes[1].get_title()
+    'prediction, running total'
     """
     points = np.asarray(as_tensor(cloud, "cloud").cpu(), dtype=np.float64)
     values = np.asarray(contributions, dtype=np.float64)
     if values.shape != (len(points),):
         raise ValueError(f"contributions have shape {values.shape}: expected ({len(points)},)")
-    plane = look([points], directions, features)
+    plane = look([points], directions, feature_names)
     figure = new_figure(3.1)
     left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
+    shown = literal(output, 40)
     draw_values(
-        figure, left, plane.project(points), values, f"contribution to {output}", signed=True
+        figure, left, plane.project(points), values, f"contribution to {shown}", signed=True
     )
     style.square_frame(left, plane.extent, plane.axes)
-    draw_running_total(right, values, baseline, output)
+    draw_running_total(right, values, baseline, shown)
     return finished(figure, path)
 
 
+def _form_titles(forms: Sequence[int], titles: Sequence[str] | None) -> list[str]:
+    if titles is None:
+        return [style.form_name(form) for form in forms]
+    if len(titles) != len(forms):
+        raise ValueError(f"form_titles has {len(titles)} titles for {len(forms)} forms")
+    return [literal(title) for title in titles]
+
+
 def _share_ticks(grid: np.ndarray) -> None:
-    """Tick labels only at the left and where nothing is below."""
+    """Leave tick labels only at the left and where nothing is below."""
     for r, row in enumerate(grid):
         for c, axes in enumerate(row):
             if c > 0:
@@ -303,14 +445,14 @@ def _share_ticks(grid: np.ndarray) -> None:
 
 
 def _classes(
-    labels: Any, clouds: int, class_names: Sequence[str] | None
+    labels: Any, count: int, class_names: Sequence[str] | None
 ) -> tuple[np.ndarray, list[str]]:
     """The class of each cloud as an index, and the names of the classes."""
     if labels is None:
-        return np.zeros(clouds, dtype=np.int64), ["clouds"]
+        return np.zeros(count, dtype=np.int64), ["clouds"]
     given = np.asarray(labels)
-    if given.shape != (clouds,):
-        raise ValueError(f"labels have shape {given.shape} for {clouds} clouds")
+    if given.shape != (count,):
+        raise ValueError(f"labels have shape {given.shape} for {count} clouds")
     classes, codes = np.unique(given, return_inverse=True)
     if class_names is None:
         return codes, [str(c) for c in classes.tolist()]

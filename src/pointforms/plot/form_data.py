@@ -1,9 +1,9 @@
-"""The numbers behind pictures of learned forms, whoever draws them.
+"""The numbers behind figures of learned forms.
 
-Where D = 2 the plane of the picture is the space, and forms are evaluated at the centres of the
-grid's cells that have data near. Beyond, a place in the plane is no point of the space: forms are
-then evaluated at the data and averaged over the points seen in each cell, which is what a
-restriction to the data knows, and nothing is extrapolated.
+With two features the plane of the figure is the whole space, and forms are evaluated at the centres
+of those grid cells that have data near. With more features a place in the plane is not a point of
+the space: forms are then evaluated at the data and averaged over the points seen in each cell, and
+nothing is extrapolated.
 """
 
 from __future__ import annotations
@@ -28,19 +28,24 @@ class FormField:
 
     Attributes
     ----------
-    points : (m, 2)
-        Centres of the grid's cells that have data.
-    vectors : (m, l, 2)
+    points : (m, 2) array
+        Centres of the grid cells that have data.
+    vectors : (m, l, 2) array
         Values of the l forms on the two directions, in units of the data: ω_a(v_1), ω_a(v_2).
-    axes : names of the two axes
-    forms : indices of the l forms in the model
-    extent : left, right, bottom, top
-    grid : cells a side
-    averaged : whether values are means over the points seen in a cell (D > 2)
-    data : (n, 2)
+    axes : tuple of str
+        Names of the two axes.
+    forms : tuple of int
+        Indices of the l forms in the model.
+    extent : tuple of float
+        Left, right, bottom and top of the frame.
+    grid : int
+        Number of cells per side.
+    averaged : bool
+        Whether values are means over the points seen in a cell (D > 2).
+    data : (n, 2) array
         The points of the clouds, in the plane.
-    owner : (n,)
-        The cloud of each.
+    owner : (n,) array
+        The cloud of each point.
     """
 
     points: np.ndarray
@@ -54,7 +59,7 @@ class FormField:
     owner: np.ndarray
 
     def arrows(self) -> np.ndarray:
-        """Arrows (m, l, 2) to draw in a square frame, in units of the axes.
+        """Return the arrows (m, l, 2) to draw in a square frame, in units of the axes.
 
         In a frame of unit sides, X = x / w and Y = y / h, a form a dx + b dy is wa dX + hb dY.
         The arrow is that vector, at right angles to the drawn kernel of the form, and has the
@@ -77,15 +82,23 @@ class AreaMap:
 
     Attributes
     ----------
-    values : (l, grid, grid)
-        The coefficient of dx ∧ dy, x and y the features of the axes: what a form makes of a unit
-        square, turned counter-clockwise in the picture. Rows go upwards; NaN without data.
-    pair : the two features
-    axes : their names
-    forms : indices of the l forms in the model
-    extent : left, right, bottom, top
-    averaged : whether values are means over the points seen in a cell (D > 2)
-    data, owner : as in :class:`FormField`
+    values : (l, grid, grid) array
+        The coefficient of dx ∧ dy, x and y the features of the axes: the value of a form on a unit
+        square, turned counter-clockwise in the figure. Rows go upwards; NaN without data.
+    pair : tuple of int
+        The two features.
+    axes : tuple of str
+        Their names.
+    forms : tuple of int
+        Indices of the l forms in the model.
+    extent : tuple of float
+        Left, right, bottom and top of the frame.
+    averaged : bool
+        Whether values are means over the points seen in a cell (D > 2).
+    data : (n, 2) array
+        The points of the clouds, in the plane.
+    owner : (n,) array
+        The cloud of each point.
     """
 
     values: np.ndarray
@@ -98,13 +111,13 @@ class AreaMap:
     owner: np.ndarray
 
     def limit(self, form: int | None = None) -> float:
-        """Half the range of symmetric colours: the 0.98 quantile of |values|, of one or all."""
+        """Return half the range of symmetric colours: the 0.98 quantile of |values|."""
         values = np.abs(self.values if form is None else self.values[form])
-        found = float(np.nanquantile(values, 0.98)) if np.isfinite(values).any() else 0.0
-        return found if found > 0 else 1.0
+        limit = float(np.nanquantile(values, 0.98)) if np.isfinite(values).any() else 0.0
+        return limit if limit > 0 else 1.0
 
     def centres(self) -> tuple[np.ndarray, np.ndarray]:
-        """x and y of the cells: (grid,) each."""
+        """Return x and y of the cells: (grid,) each."""
         grid = self.values.shape[-1]
         left, right, bottom, top = self.extent
         steps = (np.arange(grid) + 0.5) / grid
@@ -117,12 +130,12 @@ class ComparisonPCA:
 
     Attributes
     ----------
-    coordinates : (N, 2)
-    explained : (2,)
+    coordinates : (N, 2) array
+    explained : (2,) array
         Shares of the variance.
-    components : (2, ..., l, l)
+    components : (2, ..., l, l) array
         The matrices, of Frobenius norm 1, along which the axes run; shaped as those given.
-    mean : (..., l, l)
+    mean : (..., l, l) array
     """
 
     coordinates: np.ndarray
@@ -131,6 +144,7 @@ class ComparisonPCA:
     mean: np.ndarray
 
     def axis_names(self) -> tuple[str, str]:
+        """Return labels of the axes with their shares of the variance."""
         first, second = (f"PC {a + 1} ({self.explained[a]:.0%} of variance)" for a in range(2))
         return first, second
 
@@ -141,22 +155,40 @@ def form_field_data(
     directions: Directions = None,
     grid: int = 17,
     forms: Sequence[int] | None = None,
-    features: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> FormField:
-    """The learned 1-forms of a fitted model over its data.
+    """Return the learned 1-forms of a fitted model over its data.
 
     Parameters
     ----------
-    estimator : a fitted estimator of point-forms, or a PointFormNetwork
-    clouds : list of (n_i, D)
-    directions : two features (names or numbers), "principal", or an array (2, D)
-        By default the plane itself for D = 2, and otherwise the principal directions.
-    grid : cells a side
-    forms : which of the forms; all by default
-    features : names of the features; those of `Clouds` are known
+    estimator : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
+        A fitted model with forms of degree 1.
+    clouds : list of (n_i, D) arrays
+    directions : pair of str or int, "principal" or (2, D) array, optional
+        The plane: two features, the two principal directions of all points, or two directions at
+        right angles. By default the features themselves for D = 2, else "principal".
+    grid : int, default 17
+        Number of cells per side.
+    forms : sequence of int, optional
+        Which of the forms. By default all.
+    feature_names : sequence of str, optional
+        Names of the features; those of `Clouds` are known.
+
+    Returns
+    -------
+    FormField
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> clouds = list(np.random.default_rng(0).normal(size=(4, 20, 2)))
+    >>> model = pf.PointFormTransformer(forms=3, hidden=(4,), epochs=0, neighbors=8).fit(clouds)
+    >>> data = pf.plot.form_field_data(model, clouds)
+    >>> data.vectors.shape[1:], data.axes
+    ((3, 2), ('x', 'y'))
     """
     _check_grid(grid)
-    plane = look(clouds, directions, features)
+    plane = look(clouds, directions, feature_names)
     probe = coefficients(estimator, plane.points[:1], 1)
     chosen = _chosen(forms, probe.shape[1])
 
@@ -184,20 +216,41 @@ def area_map_data(
     pair: Sequence[int] | Sequence[str],
     grid: int = 25,
     forms: Sequence[int] | None = None,
-    features: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> AreaMap:
-    """The learned 2-forms of a fitted model on two features.
+    """Return the learned 2-forms of a fitted model on two features.
 
     Parameters
     ----------
-    estimator : a fitted estimator of point-forms, or a PointFormNetwork
-    clouds : list of (n_i, D)
-    pair : two features, by name or number; the first runs to the right. (j, i) is -(i, j)
-    grid, forms, features
-        As in :func:`form_field_data`.
+    estimator : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
+        A fitted model with forms of degree 2.
+    clouds : list of (n_i, D) arrays
+    pair : pair of str or int
+        Two features, by name or number; the first runs to the right. Values of (j, i) are the
+        negatives of those of (i, j).
+    grid : int, default 25
+        Number of cells per side.
+    forms : sequence of int, optional
+        Which of the forms. By default all.
+    feature_names : sequence of str, optional
+        Names of the features; those of `Clouds` are known.
+
+    Returns
+    -------
+    AreaMap
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> clouds = list(np.random.default_rng(0).normal(size=(4, 20, 3)))
+    >>> model = pf.PointFormTransformer(
+    ...     degree=2, forms=2, hidden=(4,), epochs=0, neighbors=8
+    ... ).fit(clouds)
+    >>> pf.plot.area_map_data(model, clouds, (0, 2), grid=5).values.shape
+    (2, 5, 5)
     """
     _check_grid(grid)
-    plane = look(clouds, pair, features)
+    plane = look(clouds, pair, feature_names)
     if plane.pair is None:
         raise ValueError(f"pair={pair!r}: expected two features")
     i, j = plane.pair
@@ -226,10 +279,24 @@ def area_map_data(
 
 
 def comparison_pca_data(matrices: np.ndarray) -> ComparisonPCA:
-    """Principal components of comparison matrices (N, l, l), or (N, degrees, l, l).
+    """Return the principal components of comparison matrices.
 
-    Of the matrices as vectors under the Frobenius inner product, so that an entry off the diagonal
+    Matrices are vectors under the Frobenius inner product, so that an entry off the diagonal
     counts for both its places. Signs are such that the largest entry of a component is positive.
+
+    Parameters
+    ----------
+    matrices : (N, l, l) or (N, degrees, l, l) array
+
+    Returns
+    -------
+    ComparisonPCA
+
+    Examples
+    --------
+    >>> data = comparison_pca_data(np.arange(5.0)[:, None, None] * np.eye(2))
+    >>> data.explained.round(6)
+    array([1., 0.])
     """
     given = np.asarray(matrices, dtype=np.float64)
     if given.ndim not in (3, 4) or given.shape[-1] != given.shape[-2]:
@@ -287,4 +354,4 @@ def _chosen(forms: Sequence[int] | None, count: int) -> tuple[int, ...]:
 
 def _check_grid(grid: int) -> None:
     if grid < 2:
-        raise ValueError(f"grid={grid}: expected at least 2 cells a side")
+        raise ValueError(f"grid={grid}: expected at least 2 cells per side")

@@ -1,7 +1,8 @@
-"""Single panels, of which views and figures are put together."""
+"""Single panels, of which figures are put together."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,26 +11,32 @@ import torch
 from pointforms.plot import style
 from pointforms.plot.ellipses import outlines, spacing, spread_out
 from pointforms.plot.form_data import AreaMap, ComparisonPCA, FormField
+from pointforms.plot.svg import add_tooltips
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Beyond so many points a vector picture holds an image of them: readers choke on the rest.
+# Beyond this number of points, vector files hold an image of them.
 _RASTER = 3000
 
 
 def draw_classes(
-    axes: Axes, points: np.ndarray, codes: np.ndarray, classes: int, size: float = 3.0
+    axes: Axes,
+    points: np.ndarray,
+    codes: np.ndarray,
+    classes: int,
+    size: float = 3.0,
+    tooltips: Sequence[str] | None = None,
 ) -> None:
-    """Points (n, 2) with the colour and mark of their class, in no class's favour."""
+    """Draw points (n, 2) with the colour and mark of their class, such that none covers another."""
+    texts = None if tooltips is None else np.asarray(tooltips, dtype=object)
     order = np.random.default_rng(0).permutation(len(points))
-    points, codes = points[order], codes[order]
-    blocks = np.array_split(np.arange(len(points)), max(1, min(20, len(points) // 50)))
-    for block in blocks:  # classes in turn, so that none covers the other
+    blocks = np.array_split(order, max(1, min(20, len(points) // 50)))
+    for block in blocks:  # the classes take turns
         for c in range(classes):
             chosen = block[codes[block] == c]
-            axes.scatter(
+            marks = axes.scatter(
                 points[chosen, 0],
                 points[chosen, 1],
                 s=size,
@@ -39,13 +46,16 @@ def draw_classes(
                 alpha=0.8,
                 rasterized=len(points) > _RASTER,
             )
+            if texts is not None:
+                add_tooltips(marks, texts[chosen].tolist())
 
 
 def draw_arrows(axes: Axes, data: FormField, form: int, colour: str = style.INK) -> None:
-    """One form of a field, over the data in grey."""
+    """Draw one form of a field, over the data in grey."""
     shown = np.random.default_rng(0).permutation(len(data.data))[:_RASTER]
     x, y = data.data[shown].T
-    axes.scatter(x, y, s=1.5, color=style.PALE, linewidths=0, rasterized=True)
+    # this grey is visible on white and on dark paper
+    axes.scatter(x, y, s=1.5, color=style.GREY, alpha=0.2, linewidths=0, rasterized=True)
     axes.quiver(
         *data.points.T,
         *data.arrows()[:, form].T,
@@ -63,7 +73,7 @@ def draw_arrows(axes: Axes, data: FormField, form: int, colour: str = style.INK)
 
 
 def draw_area(axes: Axes, data: AreaMap, form: int) -> Any:
-    """One form of an area map, on the scale of all."""
+    """Draw one form of an area map, on the scale of all."""
     limit = data.limit()
     return axes.imshow(
         data.values[form],
@@ -80,7 +90,7 @@ def draw_area(axes: Axes, data: AreaMap, form: int) -> Any:
 def draw_ellipses(
     axes: Axes, points: torch.Tensor, factor: torch.Tensor, count: int, colour: str = style.BLUE
 ) -> None:
-    """Ellipses of points (n, 2) and factors (n, 2, r), over the points in grey."""
+    """Draw ellipses of points (n, 2) and factors (n, 2, r), over the points in grey."""
     points, factor = points.double().cpu(), factor.double().cpu()
     chosen = spread_out(points, count)
     rings = outlines(points[chosen], factor[chosen], 0.5 * spacing(points[chosen]))
@@ -90,7 +100,7 @@ def draw_ellipses(
 
 
 def draw_rings(axes: Axes, rings: torch.Tensor, colour: str = style.BLUE) -> None:
-    """Outlines (m, sides, 2), filled; a stroke where one is flat."""
+    """Fill outlines (m, sides, 2); a flat one is a stroke."""
     from matplotlib.collections import PolyCollection
 
     axes.add_collection(
@@ -105,9 +115,15 @@ def draw_rings(axes: Axes, rings: torch.Tensor, colour: str = style.BLUE) -> Non
     )
 
 
-def draw_pca(axes: Axes, data: ComparisonPCA, codes: np.ndarray, classes: int) -> None:
-    """Clouds in the plane of two principal components."""
-    draw_classes(axes, data.coordinates, codes, classes, size=14)
+def draw_pca(
+    axes: Axes,
+    data: ComparisonPCA,
+    codes: np.ndarray,
+    classes: int,
+    tooltips: Sequence[str] | None = None,
+) -> None:
+    """Draw clouds in the plane of two principal components."""
+    draw_classes(axes, data.coordinates, codes, classes, size=14, tooltips=tooltips)
     first, second = data.axis_names()
     axes.set(xlabel=first, ylabel=second)
     axes.set_box_aspect(1)
@@ -123,9 +139,11 @@ def draw_values(
     label: str | None,
     signed: bool | None = None,
 ) -> None:
-    """Points coloured by values, the strongest on top, with a colour bar."""
+    """Draw points coloured by values, the strongest on top, with a colour bar."""
     if not np.isfinite(values).all():
-        raise ValueError(f"{int((~np.isfinite(values)).sum())} values are not finite")
+        raise ValueError(
+            f"{int((~np.isfinite(values)).sum())} of {len(values)} values are not finite"
+        )
     signed = bool((values < 0).any()) if signed is None else signed
     order = np.argsort(np.abs(values))
     limit = float(np.quantile(np.abs(values), 0.98)) or float(np.abs(values).max()) or 1.0
@@ -143,6 +161,7 @@ def draw_values(
         linewidths=0.25 if signed else 0,
         rasterized=len(points) > _RASTER,
     )
+    add_tooltips(drawn, [f"{value:+.3g}".replace("-", "−") for value in values[order]])
     beyond = bool((np.abs(values) > limit).any())
     figure.colorbar(
         drawn,
@@ -154,6 +173,7 @@ def draw_values(
 
 
 def draw_running_total(axes: Axes, values: np.ndarray, baseline: float, output: str) -> None:
+    """Draw the sum of contributions, added up from the largest, from the baseline."""
     order = np.argsort(-np.abs(values))
     total = baseline + np.r_[0.0, np.cumsum(values[order])]
     axes.axhline(baseline, color=style.GREY, linewidth=0.8, linestyle=":")
@@ -170,7 +190,7 @@ def draw_running_total(axes: Axes, values: np.ndarray, baseline: float, output: 
             fontsize=7.5,
         )
     axes.margins(y=0.1)
-    axes.set(title=f"{output}, running total", xlabel="points, the weightiest first")
+    axes.set(title=f"{output}, running total", xlabel="points, largest contribution first")
     axes.set_xlim(0, len(values))
     axes.locator_params(nbins=5)
     style.open_frame(axes)

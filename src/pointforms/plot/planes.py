@@ -1,4 +1,4 @@
-"""Clouds seen on two axes: which plane, how much of it, and which of its cells hold data."""
+"""Clouds seen in a plane: its axes, its frame, and which cells of the frame hold data."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pointforms.clouds import Clouds, as_clouds
 from pointforms.support.suggestions import suggest
 
 # Two features, by name or number; two directions (2, D) at right angles; or None, which is the
-# plane itself where D = 2 and the principal directions beyond.
+# plane itself for D = 2 and the principal directions otherwise.
 Directions = Sequence[int] | Sequence[str] | np.ndarray | Literal["principal"] | None
 Extent = tuple[float, float, float, float]
 
-# Points that pictures are made of; more change no average that can be seen.
+# Points that figures are made of; more would change no visible average.
 MOST_POINTS = 20_000
 # Axes whose ranges differ by less than this factor share one scale.
 _COMPARABLE = 3.0
@@ -28,19 +28,21 @@ class Plane:
 
     Attributes
     ----------
-    points : (n, D)
-        At most `MOST_POINTS` points of all clouds, chosen at random (always the same).
-    owner : (n,)
-        The cloud of each.
-    directions : (2, D)
+    points : (n, D) array
+        At most `MOST_POINTS` points of all clouds, chosen at random (always the same ones).
+    owner : (n,) array
+        The cloud of each point.
+    directions : (2, D) array
         Orthonormal.
-    origin : (D,)
-        What the view measures from: 0 for features, the mean for principal directions.
-    pair : the two features, or None for other directions
-    axes : names of the two axes
-    extent : left, right, bottom, top
-        Of a frame about the data, without far outliers. Its sides are equal unless the ranges of
-        the two axes differ more than threefold.
+    origin : (D,) array
+        0 for features, the mean for principal directions.
+    pair : tuple of int or None
+        The two features; None for other directions.
+    axes : tuple of str
+        Names of the two axes.
+    extent : tuple of float
+        Left, right, bottom and top of a frame about the data, without far outliers. Its sides are
+        equal unless the ranges of the two axes differ more than threefold.
     """
 
     points: np.ndarray
@@ -53,26 +55,26 @@ class Plane:
 
     @property
     def view(self) -> np.ndarray:
-        """The points in the plane: (n, 2)."""
+        """Return the points in the plane: (n, 2)."""
         return self.project(self.points)
 
     @property
     def flat(self) -> bool:
-        """Whether the plane is all there is (D = 2), so that its places are places of the space."""
+        """Whether the plane is the whole space (D = 2)."""
         return self.points.shape[1] == 2 and self.pair is not None
 
     def project(self, points: np.ndarray) -> np.ndarray:
-        """(n, D) -> (n, 2)."""
+        """Project points to the plane: (n, D) -> (n, 2)."""
         seen: np.ndarray = (points - self.origin) @ self.directions.T
         return seen
 
     def lift(self, seen: np.ndarray) -> np.ndarray:
-        """Places of a flat plane as points of the space: (m, 2) -> (m, 2)."""
+        """Return places of a flat plane as points of the space: (m, 2) -> (m, 2)."""
         points: np.ndarray = seen @ self.directions + self.origin
         return points
 
     def cells(self, grid: int) -> tuple[np.ndarray, np.ndarray]:
-        """Centres (grid², 2) of the cells of the frame, row by row from below; each point's cell.
+        """Return the centres (grid², 2) of the frame's cells, from below, and each point's cell.
 
         The cell of a point outside the frame is -1.
         """
@@ -86,7 +88,7 @@ class Plane:
         return np.column_stack([x.ravel(), y.ravel()]), cell
 
     def near_data(self, places: np.ndarray, grid: int) -> np.ndarray:
-        """Which places (m, 2) have a point within one side of a cell: (m,) of bool."""
+        """Return which places (m, 2) have a point within one side of a cell: (m,) of bool."""
         from scipy.spatial import cKDTree
 
         left, right, bottom, top = self.extent
@@ -97,26 +99,28 @@ class Plane:
 
 
 def look(
-    clouds: Any, directions: Directions = None, features: Sequence[str] | None = None
+    clouds: Any, directions: Directions = None, feature_names: Sequence[str] | None = None
 ) -> Plane:
-    """The plane in which clouds are looked at.
+    """Return the plane in which clouds are seen.
 
     Parameters
     ----------
-    clouds : list of (n_i, D)
-    directions : two features (names or numbers), "principal", an array (2, D), or None
-        None is the plane itself for D = 2, and otherwise the two directions along which the
-        points of all clouds vary most about their mean.
-    features : names of the D features; those of `Clouds` are known
+    clouds : list of (n_i, D) arrays
+    directions : pair of str or int, "principal" or (2, D) array, optional
+        Two features, or two directions at right angles; "principal" takes the two directions along
+        which the points of all clouds vary most about their mean. By default the plane itself for
+        D = 2, else "principal".
+    feature_names : sequence of str, optional
+        Names of the D features; those of `Clouds` are known.
     """
-    named = features is None and isinstance(clouds, Clouds)
+    named = feature_names is None and isinstance(clouds, Clouds)
     tables = [np.asarray(c.cpu(), dtype=np.float64) for c in as_clouds(clouds, distinct=False)]
     owner = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     points = np.concatenate(tables)
     D = points.shape[1]
     if D < 2:
         raise ValueError("the clouds have 1 feature: a plane needs 2")
-    names = feature_names(clouds.feature_names if named else features, D)
+    names = names_or_default(clouds.feature_names if named else feature_names, D)
     if len(points) > MOST_POINTS:
         kept = np.sort(np.random.default_rng(0).choice(len(points), MOST_POINTS, replace=False))
         points, owner = points[kept], owner[kept]
@@ -126,29 +130,29 @@ def look(
 
 
 def feature_pair(pair: Any, names: Sequence[str]) -> tuple[int, int]:
-    """Two different features, by name or number, as numbers."""
+    """Return two different features, given by name or number, as numbers."""
     given = list(pair)
     if len(given) != 2:
         raise ValueError(f"{len(given)} features ({given!r}): expected 2")
-    found = []
+    numbers = []
     for feature in given:
         if isinstance(feature, str):
             if feature not in names:
                 raise ValueError(f"no feature {feature!r}: {suggest(feature, names)}")
-            found.append(list(names).index(feature))
+            numbers.append(list(names).index(feature))
         else:
             if not 0 <= int(feature) < len(names):
                 raise ValueError(f"no feature {feature}: there are 0 to {len(names) - 1}")
-            found.append(int(feature))
-    if found[0] == found[1]:
-        raise ValueError(f"both features are {names[found[0]]!r}: a plane needs two")
-    return found[0], found[1]
+            numbers.append(int(feature))
+    if numbers[0] == numbers[1]:
+        raise ValueError(f"both features are {names[numbers[0]]!r}: a plane needs two")
+    return numbers[0], numbers[1]
 
 
 def frame(seen: np.ndarray, one_scale: bool = True) -> Extent:
-    """A frame about points (n, 2), with a margin; far outliers may lie outside.
+    """Return a frame about points (n, 2), with a margin; far outliers may lie outside.
 
-    Its sides are equal where that is wanted and the ranges differ less than threefold.
+    With `one_scale`, its sides are equal where the ranges differ less than threefold.
     """
     low, high = np.quantile(seen, 0.01, axis=0), np.quantile(seen, 0.99, axis=0)
     reach = 0.25 * (high - low)
@@ -163,12 +167,13 @@ def frame(seen: np.ndarray, one_scale: bool = True) -> Extent:
     return float(left), float(right), float(bottom), float(top)
 
 
-def feature_names(features: Sequence[str] | None, D: int) -> tuple[str, ...]:
-    if features is None:
+def names_or_default(feature_names: Sequence[str] | None, D: int) -> tuple[str, ...]:
+    """Return the names of D features: those given, or x, y, z, or x0, x1, …."""
+    if feature_names is None:
         return tuple("xyz"[:D]) if D <= 3 else tuple(f"x{i}" for i in range(D))
-    if len(features) != D:
-        raise ValueError(f"features has {len(features)} names for {D} features")
-    return tuple(str(name) for name in features)
+    if len(feature_names) != D:
+        raise ValueError(f"feature_names has {len(feature_names)} names for {D} features")
+    return tuple(str(name) for name in feature_names)
 
 
 def _axes(
@@ -194,7 +199,7 @@ def _principal(points: np.ndarray) -> tuple[None, tuple[str, str], np.ndarray, n
     origin = points.mean(0)
     values, vectors = np.linalg.eigh(np.cov((points - origin).T))
     basis = vectors[:, :-3:-1].T
-    # a direction is a line: let its largest component be positive
+    # the sign of a direction is arbitrary: make its largest component positive
     largest = np.take_along_axis(basis, np.abs(basis).argmax(1)[:, None], 1)
     share = values[:-3:-1] / max(float(values.sum()), np.finfo(float).tiny)
     names = [f"principal direction {a + 1} ({share[a]:.0%} of variance)" for a in range(2)]

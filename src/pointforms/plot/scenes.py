@@ -1,4 +1,4 @@
-"""Surfaces in space, drawn from one side."""
+"""Surfaces in space, seen from one side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAJOR, MINOR = 2.0, 1.0
 def scene(
     figure: Figure, place: Any, reach: float = 2.4, zoom: float = 1.3, elevation: float = ELEVATION
 ) -> Any:
-    """Axes without axes: space in a cube of ±reach, layers in the order in which they are said."""
+    """Add 3D axes without frame that show a cube of ±reach; layers keep their given order."""
     axes: Any = figure.add_subplot(place, projection="3d", computed_zorder=False)
     axes.view_init(elev=elevation, azim=AZIMUTH)
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), zlim=(-reach, reach))
@@ -30,20 +30,20 @@ def scene(
 
 
 def facing(normals: Tensor, elevation: float = ELEVATION) -> Tensor:
-    """Which of some outward normals (n, 3) look at the viewer: (n,) of bool."""
+    """Return which outward normals (n, 3) face the viewer: (n,) of bool."""
     up, around = np.radians(elevation), np.radians(AZIMUTH)
     viewer = [np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)]
     return normals @ torch.tensor(viewer, dtype=normals.dtype) > 0
 
 
 def outward(points: Tensor) -> Tensor:
-    """From the core circle of the torus of radii 2 and 1 to points on it or near: (n, 3)."""
+    """Return vectors from the core circle of the torus with radii 2 and 1 to points near it."""
     ring = points * torch.tensor([1.0, 1.0, 0.0], dtype=points.dtype)
     return points - MAJOR * torch.nn.functional.normalize(ring, dim=-1)
 
 
 def torus_mesh(across: int = 72, along: int = 36) -> tuple[np.ndarray, np.ndarray]:
-    """Points and outward unit normals of the torus on a grid of angles: (across, along, 3) each."""
+    """Return points and outward unit normals of the torus: (across, along, 3) each."""
     u, v = np.meshgrid(
         np.linspace(0, 2 * np.pi, across), np.linspace(0, 2 * np.pi, along), indexing="ij"
     )
@@ -53,7 +53,7 @@ def torus_mesh(across: int = 72, along: int = 36) -> tuple[np.ndarray, np.ndarra
 
 
 def add_surface(axes: Any, mesh: np.ndarray, colours: np.ndarray) -> None:
-    """A mesh (a, b, 3) of quadrilaterals with colours (a - 1, b - 1, 3)."""
+    """Draw a mesh (a, b, 3) of quadrilaterals with colours (a - 1, b - 1, 3)."""
     axes.plot_surface(
         *np.moveaxis(mesh, -1, 0),
         facecolors=colours,
@@ -62,12 +62,13 @@ def add_surface(axes: Any, mesh: np.ndarray, colours: np.ndarray) -> None:
         rstride=1,
         cstride=1,
         antialiased=False,
-        rasterized=True,  # renderers of vectors show the seams
+        rasterized=True,  # vector renderers show the seams
         zorder=1,
     )
 
 
 def add_points(axes: Any, points: Tensor) -> None:
+    """Draw points (n, 3) in grey."""
     x, y, z = points.T.numpy()
     axes.scatter(
         x, y, z, s=1.5, c="0.5", alpha=0.6, linewidths=0, depthshade=False, rasterized=True
@@ -75,7 +76,7 @@ def add_points(axes: Any, points: Tensor) -> None:
 
 
 def add_discs(axes: Any, rings: Tensor, colour: str = style.BLUE) -> None:
-    """Outlines (m, sides, 3) as discs."""
+    """Fill outlines (m, sides, 3) as discs."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     axes.add_collection3d(

@@ -1,16 +1,18 @@
-"""What all pictures share: colours, type sizes, frames, and files that are whole or not there."""
+"""What all figures share: colours, type sizes, frames, and saving to files."""
 
 from __future__ import annotations
 
 import functools
 import os
-import uuid
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pointforms.plot.planes import Extent
 from pointforms.support.extras import need
+from pointforms.support.files import atomic
+from pointforms.support.formatting import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,16 +23,16 @@ P = ParamSpec("P")
 R = TypeVar("R")
 PathLike = str | os.PathLike[str]
 
-# Okabe and Ito's colours, which all readers can tell apart; grey for their yellow.
+# The colours of Okabe and Ito, which all readers can tell apart; grey replaces their yellow.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 AMBER, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#999999"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY, BLACK, GREY)
-# Marks and line styles say again what colours say.
+# Markers and line styles repeat what the colours say.
 MARKS = ("o", "^", "s", "D", "v", "P", "X", "*")
 PALE, INK = "#DDDDDD", "#262626"
 DIVERGING, SEQUENTIAL = "RdBu_r", "cividis"
 
-# Inches: the width of a printed page's text. Type is set for it, and stays as large in print.
+# Width of the text on a printed page, in inches. Type sizes are chosen for it.
 PAGE = 7.2
 FORMATS = (".pdf", ".png", ".svg")
 _DPI = 250
@@ -50,14 +52,14 @@ _TYPE = {
     "lines.linewidth": 1.2,
     "lines.markersize": 4,
     "mathtext.fontset": "dejavusans",
-    # letters stay letters in PDF; the same picture gives the same bytes
+    # letters stay letters in PDF; the same figure gives the same bytes
     "pdf.fonttype": 42,
     "svg.hashsalt": "pointforms",
 }
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
-    """Run a function that draws under the shared type sizes, and leave the user's as they were."""
+    """Run a drawing function with the shared settings, and restore the user's afterwards."""
 
     @functools.wraps(draw)
     def inside(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -69,7 +71,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
 
 def new_figure(height: float, width: float = PAGE) -> Figure:
-    """An empty figure that no window manager and no other figure knows of."""
+    """Return an empty figure, in inches, that is not registered with any window manager."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -77,47 +79,38 @@ def new_figure(height: float, width: float = PAGE) -> Figure:
 
 @styled
 def save(figure: Figure, *paths: PathLike) -> list[Path]:
-    """Write a figure to files that end in .pdf, .svg or .png: all of them, or none."""
+    """Write a figure to files ending in .pdf, .svg or .png: all of them, or none."""
     files = [picture_path(path) for path in paths]
-    halves = [file.with_name(f".partial-{uuid.uuid4().hex}{file.suffix}") for file in files]
-    try:
-        for file, half in zip(files, halves, strict=True):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            date: dict[str, dict[str, Any]] = {
-                ".pdf": {"CreationDate": None},
-                ".svg": {"Date": None},
-            }
-            figure.savefig(half, dpi=_DPI, metadata=date.get(file.suffix.lower()))
-        for file, half in zip(files, halves, strict=True):
-            os.replace(half, file)
-    finally:
-        for half in halves:
-            half.unlink(missing_ok=True)
+    metadata: dict[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    with ExitStack() as written:
+        for file in files:
+            partial = written.enter_context(atomic(file))
+            figure.savefig(partial, dpi=_DPI, metadata=metadata.get(file.suffix.lower()))
     return files
 
 
 def picture_path(path: PathLike) -> Path:
-    """The path, if it ends like a picture."""
+    """Return the path if it has the suffix of a picture, or raise an error."""
     file = Path(path)
     if file.suffix.lower() not in FORMATS:
-        raise ValueError(f"{str(path)!r}: pictures end in {', '.join(FORMATS)}")
+        raise ValueError(f"{str(path)!r} has no picture suffix: expected {', '.join(FORMATS)}")
     return file
 
 
 def finished(figure: Figure, path: PathLike | None) -> Figure:
-    """The figure, written if there is a path for it."""
+    """Return the figure, and write it if a path is given."""
     if path is not None:
         save(figure, path)
     return figure
 
 
 def open_frame(axes: Axes) -> None:
-    """Axes without the lines above and to the right."""
+    """Remove the lines above and to the right."""
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def square_frame(axes: Axes, extent: Extent, names: Sequence[str] = ("", "")) -> None:
-    """A square of paper that shows the extent, whatever the units of its sides."""
+    """Show the extent as a square, whatever the units of its sides."""
     left, right, bottom, top = extent
     axes.set(xlim=(left, right), ylim=(bottom, top))
     axes.set(xlabel=literal(names[0]), ylabel=literal(names[1]))
@@ -126,17 +119,35 @@ def square_frame(axes: Axes, extent: Extent, names: Sequence[str] = ("", "")) ->
 
 
 def bare(axes: Axes) -> None:
-    """No ticks: for frames whose neighbours have them."""
+    """Remove the ticks, for frames whose neighbours have them."""
     axes.set(xticks=[], yticks=[])
 
 
-def literal(text: str) -> str:
-    """A user's text as it is: dollars would set it as mathematics."""
-    return text.replace("$", r"\$")
+def literal(text: str, most: int | None = None) -> str:
+    """Return text that matplotlib shows as it is, cut to `most` characters.
+
+    Dollar signs would be read as mathematics.
+
+    >>> literal("price in $")
+    'price in \\\\$'
+    """
+    shown = printable(text)
+    if most is not None and len(shown) > most:
+        shown = shown[: most - 1] + "…"
+    return shown.replace("$", r"\$")
+
+
+def form_name(index: int) -> str:
+    """Return the name of a learned form as figures show it: ω₁ for form 0.
+
+    >>> form_name(11)
+    'ω₁₂'
+    """
+    return "ω" + str(index + 1).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
 def class_marks(names: Sequence[str]) -> list[Line2D]:
-    """A legend's entries for classes: a colour and a mark each."""
+    """Return legend entries for classes, each with its colour and marker."""
     from matplotlib.lines import Line2D
 
     return [
@@ -146,20 +157,24 @@ def class_marks(names: Sequence[str]) -> list[Line2D]:
             color=COLOURS[i % len(COLOURS)],
             marker=MARKS[i % len(MARKS)],
             linestyle="none",
-            label=literal(name),
+            label=literal(name, 40),
         )
         for i, name in enumerate(names)
     ]
 
 
-def lines(names: Sequence[str], colours: Sequence[str] = COLOURS) -> list[Line2D]:
-    """A legend's entries for what is drawn as lines."""
+def line_entries(names: Sequence[str], colours: Sequence[str] = COLOURS) -> list[Line2D]:
+    """Return legend entries for lines."""
     from matplotlib.lines import Line2D
 
     return [Line2D([], [], color=c, label=n) for c, n in zip(colours, names, strict=False)]
 
 
-def panels(count: int, most: int = 4) -> tuple[int, int]:
-    """Rows and columns for so many panels, as even as can be."""
+def panel_grid(count: int, most: int = 4) -> tuple[int, int]:
+    """Return rows and columns for `count` panels, at most `most` per row, as even as possible.
+
+    >>> panel_grid(9, 5)
+    (2, 5)
+    """
     rows = -(-count // most)
     return rows, -(-count // rows)

@@ -53,7 +53,7 @@ def suggest(name: str, known: Iterable[object]) -> str:
 def suggests_parameters(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Decorate a function so that a misspelt keyword raises an error with the nearest parameter.
 
-    It serves constructors too.
+    Constructors can be decorated too.
 
     Examples
     --------

@@ -9,11 +9,11 @@ import subprocess
 import sys
 
 import pytest
-from tests.helpers.samples import HOSTILE, HOSTILE_MODEL, comparison, hostile, many, view
+from tests.helpers.samples import HOSTILE, HOSTILE_MODEL, comparison, hostile, many, models_section
 
 from pointforms.bench.page import write_report
-from pointforms.bench.page.theory import theory_view
 from pointforms.bench.store import Store
+from pointforms.paper.theory import section
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
@@ -61,17 +61,8 @@ def opened(browser):
 def address(tmp_path_factory):
     """A page with all its parts."""
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write_report(comparison(), [], [], path, [view()], theory_view())
+    write_report(comparison(), [], [], path, [models_section(), section.theory_section()])
     return path.as_uri()
-
-
-def draw_all(page):
-    """Scroll to every figure, and count those that were drawn."""
-    figures = page.locator(".figure")
-    for i in range(figures.count()):
-        figures.nth(i).scroll_into_view_if_needed()
-        figures.nth(i).locator(".main-svg").first.wait_for()
-    return figures.count()
 
 
 def shown(page, task, column):
@@ -80,16 +71,23 @@ def shown(page, task, column):
     return [text.strip() for text in rows.locator(f"> :nth-child({column})").all_inner_texts()]
 
 
-def test_every_figure_is_drawn_when_it_comes_into_view(opened, address):
+def test_every_figure_is_drawn_within_its_frame(opened, address):
     page = opened(address)
-    assert page.evaluate("typeof Plotly") == "undefined"  # nothing to draw at the top yet
-    assert draw_all(page) == 4 + 1 + 5 + 8
-    assert page.locator(".figure .main-svg").count() >= 18
-    assert page.locator(".figure .barlayer .point").count() == 2
-    buttons = page.locator(".modebar-btn").evaluate_all("all => all.map(b => b.dataset.title)")
-    assert set(buttons) == {
-        "Download plot as a PNG", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes",
-    }  # fmt: skip
+    figures = page.locator(".picture svg:visible")
+    assert figures.count() == 4 + 1 + 5 + 2
+    for box in (figures.nth(i).bounding_box() for i in range(figures.count())):
+        assert box["width"] > 300
+        assert box["x"] + box["width"] <= 1280
+    # bars, and the titles that pointing at them shows
+    salience = page.locator("#models svg[aria-label='Salience.']")
+    titles = salience.locator("title").all_text_contents()
+    assert [text.splitlines()[0] for text in titles] == ["x, k = 1", "<y>, k = 1"]
+    # references inside a figure lead to that figure
+    lost = page.evaluate(
+        "[...document.querySelectorAll('.picture use')]"
+        ".filter((use) => !use.closest('svg').querySelector(use.getAttribute('href'))).length"
+    )
+    assert lost == 0
 
 
 def test_tables_are_sorted_by_clicks_and_keys(opened, address):
@@ -142,13 +140,11 @@ def test_filters_by_task_and_model(opened, address):
 
 def test_single_fits_follow_what_is_chosen(opened, address):
     page = opened(address)
-    page.locator("#scatter").scroll_into_view_if_needed()
-    page.locator("#scatter .main-svg").first.wait_for()
-    assert page.locator("#scatter-count").inner_text() == "30 fits"
-    page.locator("#scatter-task").select_option(label="rna-velocity")
-    assert page.locator("#scatter-count").inner_text() == "40 fits"
-    page.locator("#scatter-axis").select_option("parameters")
-    page.locator("#scatter .xtitle", has_text="trainable parameters").wait_for()
+    marks = page.locator(".fits:visible use:has(title)")
+    assert marks.count() == 2 * 30  # against seconds, and against parameters
+    page.locator("#fits-task").select_option(label="rna-velocity")
+    assert marks.count() == 2 * 40
+    assert "fold 0, seed 0" in marks.first.locator("title").text_content()
     page.locator("#rows summary").click()
     assert page.locator("#row-table tbody tr").count() == 7
     assert "weight_decay = 0.3" in page.locator("#row-table").inner_text()
@@ -156,15 +152,13 @@ def test_single_fits_follow_what_is_chosen(opened, address):
 
 def test_figures_follow_the_style(opened, address):
     page = opened(address)
-    figure = page.locator("article.task .figure").first
-    figure.scroll_into_view_if_needed()
-    figure.locator(".main-svg").first.wait_for()
+    figure = page.locator("article.task svg").first
 
     def colours():
         return (
             page.evaluate("getComputedStyle(document.body).backgroundColor"),
-            figure.locator(".ytick text").first.evaluate("text => getComputedStyle(text).fill"),
-            figure.locator(".point").first.evaluate("mark => getComputedStyle(mark).fill"),
+            figure.locator("text").first.evaluate("text => getComputedStyle(text).fill"),
+            figure.locator("use:has(title)").first.evaluate("mark => getComputedStyle(mark).fill"),
         )
 
     before = colours()
@@ -181,10 +175,11 @@ def test_figures_follow_the_style(opened, address):
 
 def test_a_phone_scrolls_only_downwards(opened, address):
     page = opened(address, width=390)
-    draw_all(page)
     for summary in page.locator("summary").all():
         summary.click()
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    wide = page.locator("#models .frame").first
+    assert wide.evaluate("frame => frame.scrollWidth > frame.clientWidth")  # in its own frame
     table = page.locator("article.task .scroller").first
     assert table.evaluate("frame => frame.scrollWidth > frame.clientWidth")
     page.evaluate("scrollTo(0, 0)")
@@ -217,30 +212,28 @@ def test_the_keyboard_reaches_everything_and_leaves_again(opened, address):
     sections = list(dict.fromkeys(where.split()[1] for where in reached))
     assert sections == ["summary", "results", "fits", "models", "theory", "costs", "reproduce"]
     assert "INPUT results filter-model" in reached
-    assert "SELECT fits scatter-axis" in reached
+    assert "SELECT fits fits-task" in reached
 
 
 def test_hostile_names_are_shown_as_text(opened, tmp_path):
     path = write_report(
-        hostile(), [], [], tmp_path / "x.html", [view(HOSTILE, HOSTILE_MODEL)], title=HOSTILE
+        hostile(),
+        [],
+        [],
+        tmp_path / "x.html",
+        [models_section(HOSTILE, HOSTILE_MODEL)],
+        title=HOSTILE,
     )
     page = opened(path.as_uri())
-    draw_all(page)
     page.locator("#rows summary").click()
     page.locator(".failures summary").click()
     assert page.locator("h1").inner_text() == HOSTILE
     assert page.locator("article.task th[scope=row]", has_text=HOSTILE_MODEL).count() == 1
     assert page.locator("img").count() == 0
-    assert page.locator("body script").count() == 3
+    assert page.locator("body script").count() == 2
     assert "</code><img src=x onerror=alert(4)>" in page.locator(".failures").inner_text()
-    labels = page.locator("article.task .ytick text").all_text_contents()
-    assert HOSTILE_MODEL in labels
-    page.locator("#scatter .point").last.scroll_into_view_if_needed()
-    told = set()
-    for mark in page.locator("#scatter .point").all():
-        mark.hover(force=True)
-        page.locator("#scatter .hovertext").first.wait_for()
-        told.add(page.locator("#scatter .hovertext").first.text_content())
+    assert HOSTILE_MODEL in page.locator("article.task svg text").all_text_contents()
+    told = page.locator(".fits title").all_text_contents()
     assert any("</script><script>alert(3)</script>" in text for text in told), told
 
 
@@ -255,8 +248,7 @@ def test_ten_thousand_fits_open_in_three_seconds(opened, tmp_path):
     page.locator("article.task tbody tr").first.wait_for()
     metrics = session.send("Performance.getMetrics")["metrics"]
     assert next(one["value"] for one in metrics if one["name"] == "TaskDuration") < 3
-    page.locator("#scatter").scroll_into_view_if_needed()
-    page.locator("#scatter .point").first.wait_for()
+    assert page.locator(".fits:visible use:has(title)").count() > 1000
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
-from tests.helpers.samples import comparison, fits, hostile, many, view
+from tests.helpers.samples import comparison, fits, many
 
 from pointforms.bench.comparison import compare
 from pointforms.bench.manifest import read_manifest
 from pointforms.bench.page.configuration import manifest_text, options_text, other_defaults
 from pointforms.bench.page.content import gather
-from pointforms.bench.page.model_plots import (
-    area_plot,
-    example_plot,
-    field_plot,
-    places_plot,
-    salience_plot,
-)
-from pointforms.bench.page.plots import differences, forest, plain, segments
 from pointforms.bench.records import Row
 from pointforms.support.statistics import Estimate
 
@@ -146,58 +137,6 @@ def test_rows_of_other_defaults_are_known():
     changed = Row("colocated", "mlp", {"epochs": 3}, settings="00000000")
     assert other_defaults([row, changed]) == [changed]
     assert options_text({"epochs": 3, "measure": "volume"}) == "epochs = 3, measure = volume"
-
-
-def test_forest_and_differences_share_their_rows():
-    for result in compare(comparison()):
-        above, beside = forest(result), differences(result)
-        assert above.layout["yaxis"] == beside.layout["yaxis"]
-        names = above.layout["yaxis"]["ticktext"]
-        best = max(result.models, key=lambda model: model.summary("auroc").mean)
-        assert names[-1] == best.title
-        assert sum(len(trace["x"]) for trace in above.data if trace["name"] != "paper") == len(
-            names
-        )
-        json.dumps([above.data, beside.data], allow_nan=False)
-
-
-def test_text_for_plotly_is_escaped():
-    assert plain("a<b>&\nc") == "a&lt;b&gt;&amp; c"
-    for result in compare(hostile()):
-        text = json.dumps([forest(result).data, forest(result).layout, differences(result).data])
-        assert "<img" not in text
-        assert "<script" not in text
-
-
-def test_arrows_have_their_length_and_two_barbs():
-    points, arrows = np.array([[0.0, 0.0], [5.0, 5.0]]), np.array([[2.0, 0.0], [0.0, 1.0]])
-    x, y = segments(points, arrows, np.ones(2))
-    assert (len(x), len(y)) == (14, 14)
-    assert (x[0], x[1], y[0], y[1]) == (-1, 1, 0, 0)
-    assert x[2] is None
-    # barbs start at equal distances behind the tip, on both sides of the shaft
-    assert x[3] == pytest.approx(x[5])
-    assert x[3] < x[1]
-    assert y[3] == pytest.approx(-y[5])
-    assert (x[7], y[7], y[8]) == (5, 4.5, 5.5)
-
-
-def test_every_part_of_a_model_is_drawn():
-    shown = view()
-    plots = [
-        field_plot(shown, shown.fields[0]),
-        area_plot(shown, shown.areas[0]),
-        places_plot(shown),
-        salience_plot(shown),
-        example_plot(shown, shown.examples[0]),
-    ]
-    json.dumps([(plot.data, plot.layout) for plot in plots], allow_nan=False)
-    salience = plots[3]
-    assert salience.layout["yaxis"]["ticktext"] == ["&lt;y&gt;", "x"]
-    assert [trace["name"] for trace in salience.data] == [
-        "classes differ (p &lt; 0.05)",
-        "not told from chance",
-    ]
 
 
 def test_ten_thousand_fits_are_gathered():

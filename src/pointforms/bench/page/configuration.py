@@ -1,4 +1,4 @@
-"""What it takes to do it again: a manifest of all rows, and the commands."""
+"""How to run the fits of a page again: a manifest of their rows, and options as text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pointforms.bench.records import Record, Row
 
 
 def manifest_text(title: str, records: Iterable[Record]) -> str:
-    """A manifest of every row among the records, with the folds and seeds that it has.
+    """Return a manifest of every row among the records, with the folds and seeds that it has.
 
-    Files are named without their folder: a manifest's paths start where it lies.
+    Files are named without their folder, because paths start at the folder of the manifest.
     """
     fits: dict[Row, tuple[set[int], set[int]]] = {}
     for record in records:
@@ -27,18 +27,18 @@ def manifest_text(title: str, records: Iterable[Record]) -> str:
         task = row.task if row.content is None else Path(row.task).name
         models.setdefault((task, _rest(row, folds, seeds)), []).append(row.model)
     tasks: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (task, rest), found in models.items():
-        names = tuple(dict.fromkeys(found))
+    for (task, rest), listed in models.items():
+        names = tuple(dict.fromkeys(listed))
         tasks.setdefault((rest, names), []).append(task)
     lines = [f"title = {_value(title)}"]
-    for (rest, names), found in tasks.items():
-        lines += ["", "[[sweep]]", f"tasks = {_value(found)}", f"models = {_value(list(names))}"]
+    for (rest, names), where in tasks.items():
+        lines += ["", "[[sweep]]", f"tasks = {_value(where)}", f"models = {_value(list(names))}"]
         lines.append(rest)
     return "\n".join(lines) + "\n"
 
 
 def _rest(row: Row, folds: set[int], seeds: set[int]) -> str:
-    """A sweep but for its tasks and models."""
+    """A sweep without its tasks and models."""
     lines = [f"folds = {_value(sorted(folds))}", f"seeds = {_value(sorted(seeds))}"]
     lines += [
         f"{name} = {value}"
@@ -50,7 +50,7 @@ def _rest(row: Row, folds: set[int], seeds: set[int]) -> str:
     if options:
         lines.append("[sweep.options]")
         lines += [f"{_key(name)} = {_value(value)}" for name, value in options if value is not None]
-        # TOML has no word for nothing
+        # TOML has no null
         lines += [f"# {_key(name)} is unset" for name, value in options if value is None]
     return "\n".join(lines)
 
@@ -60,7 +60,7 @@ def _key(name: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """As TOML has it; text as in JSON, which escapes all that TOML wants escaped but DEL."""
+    """A value as in TOML; text as in JSON, which escapes all that TOML wants escaped except DEL."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -71,7 +71,7 @@ def _value(value: Any) -> str:
 
 
 def options_text(options: Mapping[str, Any]) -> str:
-    """A row's options as people read them; empty where all are the model's defaults."""
+    """Return options as people read them; empty where all have their defaults."""
     return ", ".join(f"{name} = {_shown(value)}" for name, value in sorted(options.items()))
 
 
@@ -80,13 +80,13 @@ def _shown(value: Any) -> str:
 
 
 def other_defaults(rows: Iterable[Row]) -> list[Row]:
-    """Rows that this version would make otherwise: a default of their model has changed."""
+    """Return the rows of which a default has changed, so that this version would fit them anew."""
     now: dict[tuple[str, str], str] = {}
-    found = []
+    changed = []
     for row in rows:
         key = row.model, json.dumps(dict(row.options), sort_keys=True)
         if key not in now:
             now[key] = replace(row, settings=None).digest
         if row.digest != now[key]:
-            found.append(row)
-    return found
+            changed.append(row)
+    return changed

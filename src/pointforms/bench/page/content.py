@@ -16,7 +16,7 @@ from pointforms.bench.page.configuration import manifest_text, options_text, oth
 from pointforms.bench.page.headlines import Headline, headline
 from pointforms.bench.records import Record, Row, Size
 from pointforms.bench.results_table import results_table
-from pointforms.bench.store import Run
+from pointforms.bench.run_history import Run
 from pointforms.models import MODELS
 from pointforms.support.formatting import duration, estimate, thousands
 from pointforms.support.table import Column, Table

@@ -1,4 +1,4 @@
-"""The page: one HTML file with everything in it, which asks nothing of any network."""
+"""The page: one HTML file that contains everything it needs and loads nothing."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from pointforms.bench.comparison import Reference
-from pointforms.bench.page import model_plots, plots
 from pointforms.bench.page.content import gather
-from pointforms.bench.page.plots import Plot
-from pointforms.bench.page.theory import TheoryView
-from pointforms.bench.page.views import ModelView
+from pointforms.bench.page.result_pictures import comparison_pictures, fit_pictures
+from pointforms.bench.page.sections import Picture, Section
 from pointforms.bench.records import Record, Row
-from pointforms.bench.store import Run
+from pointforms.bench.run_history import Run
+from pointforms.plot import to_svg
 from pointforms.support.extras import need
 from pointforms.support.files import write_text
-from pointforms.support.formatting import signed
-from pointforms.support.table import Column, Table
 
 TITLE = "Point-forms and baselines"
 
@@ -32,29 +29,48 @@ def write_report(
     rows: Iterable[Row],
     runs: Sequence[Run],
     path: str | os.PathLike[str],
-    views: Sequence[ModelView] = (),
-    theory: TheoryView | None = None,
+    sections: Sequence[Section] = (),
     title: str = TITLE,
     manifest: str | None = None,
     notes: Sequence[str] = (),
     reference: Reference | None = None,
 ) -> Path:
-    """Write the page of some fits. The file appears whole or not at all.
+    """Write the page about some fits. The file appears whole or not at all.
 
     Parameters
     ----------
-    records : of fits, without predictions if these are large
-    rows : of a manifest, so that models without a fit yet are listed too
-    runs : of the store
-    path : an HTML file
-    views : fitted models to show
-    theory : what :func:`pointforms.bench.page.theory.theory_view` measured
-    title : of the page
-    manifest : the text of the manifest that was run; one is made of the records if not given
-    notes : sentences of the summary
-    reference : (task, title of a model) -> published AUROC, or None
+    records : sequence of Record
+        Fits; predictions are not needed.
+    rows : iterable of Row
+        Rows of a manifest, so that models without a fit yet are listed too.
+    runs : sequence of Run
+        Runs of the store.
+    path : path-like
+        An HTML file in an existing folder.
+    sections : sequence of Section, default ()
+        Sections to add after the results, such as fitted models or measurements of the theory.
+    title : str, default "Point-forms and baselines"
+    manifest : str, optional
+        Text of the manifest that was run. The page always has one made from the records.
+    notes : sequence of str, default ()
+        Sentences for the summary.
+    reference : callable, optional
+        Published AUROC: (task, title of a model) -> Estimate or None.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> fits = [Record(Row("colocated", "mlp"), fold, 0, auroc=0.7) for fold in range(3)]
+    >>> page = write_report(fits, [], [], Path(tempfile.mkdtemp()) / "report.html")
+    >>> page.read_text("utf-8")[:15]
+    '<!doctype html>'
     """
-    text = page_text(records, rows, runs, views, theory, title, manifest, notes, reference)
+    text = page_text(records, rows, runs, sections, title, manifest, notes, reference)
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"no folder {os.fspath(target.parent)!r} for the page")
@@ -66,27 +82,23 @@ def page_text(
     records: Sequence[Record],
     rows: Iterable[Row],
     runs: Sequence[Run],
-    views: Sequence[ModelView] = (),
-    theory: TheoryView | None = None,
+    sections: Sequence[Section] = (),
     title: str = TITLE,
     manifest: str | None = None,
     notes: Sequence[str] = (),
     reference: Reference | None = None,
 ) -> str:
-    """The page as text; parameters as in :func:`write_report`."""
+    """Return the page as text; see :func:`write_report`."""
     if not records:
         raise ValueError("no fits to report")
     jinja2: Any = need("jinja2", "report")
-    need("plotly", "report")
+    need("matplotlib", "report")
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
 
     content = gather(records, rows, runs, title, reference)
-    drawn = _Figures()
     scripts = {
         "theme": _asset("theme.js"),
-        "plotly": get_plotlyjs(),
-        "page": "\n".join(_asset(name) for name in ("tables.js", "figures.js", "page.js")),
+        "page": "\n".join(_asset(name) for name in ("tables.js", "page.js")),
     }
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_asset),
@@ -95,59 +107,41 @@ def page_text(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["salience_table"] = salience_table
+    environment.globals["svg"] = _Drawer()
     body = environment.get_template("body.html").render(
         content=content,
-        views=views,
-        theory=theory,
+        comparison_pictures=comparison_pictures,
+        fit_pictures=fit_pictures(content.fits),
+        sections=sections,
         manifest=manifest,
         notes=notes,
-        figure=drawn.add,
-        plots=plots,
-        model_plots=model_plots,
     )
     page: str = environment.get_template("page.html").render(
         title=title,
         policy=_policy(scripts.values()),
         style=Markup(_asset("page.css")),
         body=Markup(body),
-        data=Markup(embedded({"plots": drawn.plots, "fits": content.fits})),
+        data=Markup(embedded({"fits": content.fits})),
         scripts={name: Markup(text) for name, text in scripts.items()},
     )
     return page
 
 
-def salience_table(view: ModelView) -> Table:
-    """Return everything that is known of each basis form, the largest difference first."""
-    rows = sorted(view.salience, key=lambda row: -row.difference)
-    return Table.of(f"Salience of {view.model} on {view.task}", _SALIENCE_COLUMNS, rows)
-
-
-_SALIENCE_COLUMNS = (
-    Column("name", "basis form", left=True),
-    Column("degree", "degree"),
-    Column("difference", "difference", "{:.3f}".format),
-    Column("p", "p", "{:.3g}".format),
-    Column("decision", "decision", signed),
-    Column("agreement", "agreement", "{:.2f}".format),
-    Column("share", "share of energy", "{:.1%}".format),
-)
-
-
-class _Figures:
-    """Figures by the order in which the page has them."""
+class _Drawer:
+    """Turns pictures into SVG, with ids that no two figures of a page share."""
 
     def __init__(self) -> None:
-        self.plots: list[dict[str, Any]] = []
+        self.count = 0
 
-    def add(self, plot: Plot) -> int:
-        """Keep a figure for the script, and give its number."""
-        self.plots.append({"data": plot.data, "layout": plot.layout})
-        return len(self.plots) - 1
+    def __call__(self, picture: Picture) -> Any:
+        from markupsafe import Markup
+
+        self.count += 1
+        return Markup(to_svg(picture.figure, picture.alt, f"f{self.count}"))
 
 
 def embedded(content: Any) -> str:
-    """JSON that can stand in a script element: it neither ends it nor opens another.
+    """Return JSON that can stand in a script element: it cannot end it or open another.
 
     >>> embedded("</script>")
     '"\\\\u003c/script\\\\u003e"'
@@ -159,14 +153,14 @@ def embedded(content: Any) -> str:
 
 
 def _policy(scripts: Iterable[str]) -> str:
-    """Only the page's own scripts run, and nothing is fetched from anywhere."""
+    """Return a policy by which only the page's own scripts run and nothing is fetched."""
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
         for text in scripts
     )
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 

@@ -1,4 +1,4 @@
-"""Views of models that a store has fits of: the fit is made again, and looked at."""
+"""Fitted models on the page: a stored fit is made again, and what it learned is drawn."""
 
 from __future__ import annotations
 
@@ -10,37 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from pointforms import models
+from pointforms import models, plot
 from pointforms.bench.page.configuration import options_text
 from pointforms.bench.page.content import origin
-from pointforms.bench.page.views import (
-    ArrowField,
-    ExampleCloud,
-    ModelView,
-    Places,
-    SalienceRow,
-    SignedArea,
-)
+from pointforms.bench.page.sections import Article, Part, Picture, Section
 from pointforms.bench.records import Record, Size
 from pointforms.bench.selection import select
-from pointforms.estimators.cross_fitting import train_fits
-from pointforms.estimators.metrics import auroc
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms.estimators import PointFormClassifier, auroc
+from pointforms.estimators.targets import ClassTargets
+from pointforms.estimators.trainer import class_probabilities
 from pointforms.explain.energy import prediction_split
 from pointforms.explain.salience import Salience
 from pointforms.geometry.field import GramField
-from pointforms.plot.form_data import area_map_data, comparison_pca_data, form_field_data
-from pointforms.plot.planes import Plane, look
+from pointforms.plot.planes import look
+from pointforms.plot.style import form_name
 from pointforms.tasks.catalogue import content_digest, depends_on_fold, find
 from pointforms.tasks.task import Task
 
-# Without being asked: so many tasks, whose fits took at most so many seconds.
+# Unless tasks are asked for: the number of tasks, and the longest fit in seconds.
 _MOST_TASKS, _QUICK = 2, 10.0
 _PLANAR = (
     "circles-vs-lines", "concentric-circles", "parallel-lines", "colocated", "density-shift",
     "density-check",
 )  # fmt: skip
-_GRID, _AREA_GRID = 17, 25
 _MOST_EXAMPLES, _MOST_ROWS = 6, 200
 _REFITS, _PERMUTATIONS = 2, 500
 
@@ -51,10 +43,16 @@ class Refit:
 
     Attributes
     ----------
-    clouds : all of the task, in the coordinates of the fold
-    fields : their Gram fields
-    test : indices of the clouds that the fit has not seen
-    auroc : on those
+    record : Record
+    estimator : PointFormClassifier
+    task : Task
+    clouds : list of (n_i, D) arrays
+        All clouds of the task, in the coordinates of the fold.
+    fields : list of GramField
+    test : (m,) array
+        Indices of the clouds that the fit has not seen.
+    auroc : float
+        AUROC on those.
     """
 
     record: Record
@@ -67,12 +65,14 @@ class Refit:
 
 
 def choices(records: Sequence[Record], wanted: Sequence[str] = ()) -> list[Record]:
-    """The fits to look at: of each task the selected point-form, its first fold and seed.
+    """Return the fits to show: for each task the first fold and seed of the selected point-form.
 
     Parameters
     ----------
-    wanted : tasks, by name or file name; without them at most two that are quick to fit, planar
-        ones first
+    records : sequence of Record
+    wanted : sequence of str, default ()
+        Tasks, by name or file name. By default at most two that are quick to fit, planar ones
+        first.
     """
     first: dict[Size, Record] = {}
     for record in select(records):
@@ -81,199 +81,219 @@ def choices(records: Sequence[Record], wanted: Sequence[str] = ()) -> list[Recor
         quick = [one for one in first.values() if not one.seconds > _QUICK]
         quick.sort(key=lambda one: (one.row.task not in _PLANAR, one.seconds, one.row.key))
         return quick[:_MOST_TASKS]
-    found = []
+    chosen = []
     for name in dict.fromkeys(wanted):
         own = [one for size, one in first.items() if name in _names(size)]
         if not own:
             there = ", ".join(size.title for size in first) or "none"
             raise ValueError(f"no selected point-form of {name!r} in the store: there are {there}")
-        found += own
-    return found
+        chosen += own
+    return chosen
 
 
 def _names(size: Size) -> set[str]:
-    """What a task may be called."""
+    """Names by which a task may be asked for."""
     return {size.task, Path(size.task).name, size.title}
 
 
 def refit(record: Record) -> Refit:
-    """Make a stored fit of a point-form again, with the same folds, seed and settings."""
+    """Train the network of a stored fit again, with the same fold, seed and settings."""
     row = record.row
     if row.digest != replace(row, settings=None).digest:
-        raise ValueError(f"{row.title} had other defaults when it was fitted: cannot fit it again")
+        raise ValueError(f"{row.title} was fitted with other defaults: it cannot be fitted again")
     if row.content is not None and row.content != content_digest(row.task):
-        raise ValueError(f"{Path(row.task).name} is not the file that was fitted: it has changed")
+        raise ValueError(f"{Path(row.task).name} has changed since it was fitted")
     task = find(row.task, row.task_seed, row.clouds, row.points)
     clouds = task.in_fold(record.fold) if depends_on_fold(row.task) else task.clouds
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}
     model = models.make(row.model, random_state=record.seed, **options)
     if not isinstance(model, PointFormClassifier):
-        raise ValueError(f"{row.model} is no point-form: there are no forms to look at")
-    model.check_options()
+        raise ValueError(
+            f"{row.model} is not a point-form model: expected a model with learned forms"
+        )
     fields = model.prepare(clouds)
     store = model.make_store(fields)
-    model.n_features_in_, model.classes_ = clouds[0].shape[1], np.arange(len(task.class_names))
-    train, test = (
-        np.flatnonzero(task.folds != record.fold),
-        np.flatnonzero(task.folds == record.fold),
-    )
-    fit = model.make_fit(train, task.labels, task.groups, record.seed)
-    [(fitted, probabilities)] = train_fits(model, store, task.labels, [fit])
-    model.model_, model.history_ = fitted.model, fitted.history
-    model.best_epoch_, model.outputs_ = fitted.best_epoch, len(model.classes_)
-    model.dimension_ = fields[0].dimension
-    area = auroc(task.labels[test], probabilities[test])
-    return Refit(record, model, task, clouds, fields, test, area)
+    targets = ClassTargets(np.arange(len(task.class_names)), task.labels, model.class_weight)
+    in_fold = task.folds == record.fold
+    part = (np.flatnonzero(~in_fold), record.seed)
+    [fitted] = model.train_networks(store, targets, [part], task.groups)
+    model.keep(fitted)
+    model.classes_, model.dimension_ = targets.classes, fields[0].dimension
+    area = auroc(task.labels[in_fold], class_probabilities(fitted.model, store)[in_fold])
+    return Refit(record, model, task, clouds, fields, np.flatnonzero(in_fold), area)
 
 
-def model_view(record: Record) -> ModelView:
-    """Fit a record's model again, and look at it."""
-    found = refit(record)
-    task, model = found.task, found.estimator
-    plane = look(found.clouds, features=task.feature_names)
-    matrices = model.comparison_matrices(found.fields)
-    shares = _energy_shares(matrices)
-    told = model.explain(
-        found.fields,
+def model_article(record: Record) -> Article:
+    """Fit a record's model again, and return what it learned as an article of the page."""
+    refitted = refit(record)
+    task, model = refitted.task, refitted.estimator
+    matrices = model.comparison_matrices(refitted.fields)
+    table = model.explain(
+        refitted.fields,
         task.labels,
         task.groups,
         task.feature_names,
         refits=_REFITS,
         permutations=_PERMUTATIONS,
     )
-    fields, areas, area_axes = _forms(found, shares, told)
-    return ModelView(
-        task=record.row.size.title,
-        model=record.row.title,
-        origin=origin(record.row.size),
-        settings=_settings(found),
-        notes=_notes(found),
-        classes=tuple(task.class_names),
-        axes=plane.axes,
-        extent=plane.extent,
-        data=plane.view,
-        fields=fields,
-        areas=areas,
-        area_axes=area_axes,
-        places=_places(found, matrices),
-        salience=_salience_rows(told),
-        salience_chance=told.chance,
-        salience_notes=(f"{told.summary()}.",),
-        examples=_examples(found, plane),
-    )
-
-
-def _energy_shares(matrices: np.ndarray) -> np.ndarray:
-    """Each form's part of the mean trace of the comparison matrices: (l,)."""
-    energy: np.ndarray = np.einsum("naa->a", matrices) / len(matrices)
-    total = float(energy.sum())
-    return energy / total if total > 0 else energy
-
-
-def _salience_rows(told: Salience) -> tuple[SalienceRow, ...]:
-    return tuple(
-        SalienceRow(
-            row["form"],
-            row["degree"],
-            row["share"],
-            row["difference"],
-            row["p"],
-            row["decision"],
-            row["agreement"],
-        )
-        for row in told.rows()[:_MOST_ROWS]
-    )
-
-
-def _forms(
-    found: Refit, shares: np.ndarray, told: Salience
-) -> tuple[tuple[ArrowField, ...], tuple[SignedArea, ...], tuple[str, str]]:
-    """Learned forms in a plane, those of the most energy first; 2-forms on their first pair."""
-    order = [int(a) for a in np.argsort(-shares, kind="stable")]
-    names = [f"Form {a + 1}, {shares[a]:.0%} of the energy" for a in order]
-    model, features = found.estimator, found.task.feature_names
-    if model.degree == 1:
-        data = form_field_data(model, found.clouds, grid=_GRID, forms=order, features=features)
-        arrows = data.arrows()
-        return (
-            tuple(ArrowField(name, data.points, arrows[:, i]) for i, name in enumerate(names)),
-            (),
-            data.axes,
-        )
-    if model.degree == 2:
-        area = area_map_data(
-            model,
-            found.clouds,
-            told.indices[told.order()[0]],
-            grid=_AREA_GRID,
-            forms=order,
-            features=features,
-        )
-        x, y = area.centres()
-        return (
-            (),
-            tuple(
-                SignedArea(name, x, y, area.values[i], area.limit(i))
-                for i, name in enumerate(names)
+    name = f"{record.row.title} on {record.row.size.title}"
+    return Article(
+        name,
+        origin(record.row.size),
+        _notes(refitted),
+        (
+            *_forms(refitted, matrices, table, name),
+            Part(
+                "Clouds by their comparison matrices",
+                pictures=(_places(refitted, matrices, name),),
             ),
-            area.axes,
-        )
-    return (), (), ("", "")
-
-
-def _places(found: Refit, matrices: np.ndarray) -> Places:
-    pca = comparison_pca_data(matrices)
-    unseen = set(found.test.tolist())
-    names = tuple(
-        f"cloud {i}, {'test' if i in unseen else 'training'}" for i in range(len(found.clouds))
+            _salience(table, name),
+            _examples(refitted),
+        ),
+        _settings(refitted),
     )
-    return Places(pca.coordinates, found.task.labels, names, pca.axis_names())
 
 
-def _examples(found: Refit, plane: Plane) -> tuple[ExampleCloud, ...]:
-    """Of each class the test cloud whose score is the median: neither the best nor the worst."""
-    test = [found.fields[i] for i in found.test]
-    seen = set(found.test.tolist())
-    training = [field for i, field in enumerate(found.fields) if i not in seen]
-    split = prediction_split(found.estimator, test, reference=training)
-    probabilities = found.estimator.predict_proba(test)
-    labels = found.task.labels[found.test]
-    examples = []
-    for label, name in list(enumerate(found.task.class_names))[:_MOST_EXAMPLES]:
+def models_section(articles: Sequence[Article]) -> Section:
+    """Return the section of the page that shows fitted models."""
+    return Section("models", "Models", "What the models learned", articles=tuple(articles))
+
+
+def _forms(refitted: Refit, matrices: np.ndarray, table: Salience, name: str) -> tuple[Part, ...]:
+    """Learned forms in a plane, those with the most energy first."""
+    energy = np.einsum("naa->a", matrices) / len(matrices)
+    shares = energy / (float(energy.sum()) or 1.0)
+    order = [int(a) for a in np.argsort(-shares, kind="stable")]
+    titles = [f"{form_name(a)}, {shares[a]:.0%} of energy" for a in order]
+    model, task = refitted.estimator, refitted.task
+    if model.degree == 1:
+        figure = plot.form_field(
+            model,
+            refitted.clouds,
+            task.labels,
+            forms=order,
+            form_titles=titles,
+            class_names=task.class_names,
+            feature_names=task.feature_names,
+        )
+        text = (
+            "Each form as a field of arrows over the points of all clouds (grey). A form measures "
+            "motion along its arrows and ignores motion across them."
+        )
+        return (Part("Learned 1-forms", text, (Picture(figure, f"Learned forms of {name}."),)),)
+    if model.degree == 2:
+        figure = plot.area_map(
+            model,
+            refitted.clouds,
+            table.top(1)[0].indices,
+            forms=order,
+            form_titles=titles,
+            feature_names=task.feature_names,
+        )
+        text = (
+            "The signed area that each form assigns to a small square in the plane of the two most "
+            "salient features."
+        )
+        return (Part("Learned 2-forms", text, (Picture(figure, f"Learned forms of {name}."),)),)
+    return ()
+
+
+def _places(refitted: Refit, matrices: np.ndarray, name: str) -> Picture:
+    """Principal components of the comparison matrices, one mark per cloud."""
+    task, unseen = refitted.task, set(refitted.test.tolist())
+    tooltips = [
+        f"cloud {i} ({'test' if i in unseen else 'training'})\n{task.class_names[label]}"
+        for i, label in enumerate(task.labels)
+    ]
+    return Picture(
+        plot.comparison_pca(matrices, task.labels, task.class_names, tooltips=tooltips),
+        f"Principal components of the comparison matrices of {name}.",
+        caption="Principal components of the matrices, one mark per cloud. Point at a mark for the "
+        "number of its cloud.",
+    )
+
+
+def _salience(table: Salience, name: str) -> Part:
+    """The salience of basis forms as bars, and as a table."""
+    shown = table.table()
+    return Part(
+        "Salience of features",
+        pictures=(
+            Picture(
+                plot.salience(table),
+                f"Salience of basis forms of {name}; the table has the numbers.",
+                caption="How much the classes differ in what each basis form contributes, on "
+                "clouds that the refits have not seen, and its part in the decision; at most "
+                "twenty. Chance alone reaches the dashed line. Point at a bar for its numbers.",
+            ),
+        ),
+        table=replace(shown, rows=shown.rows[:_MOST_ROWS]),
+    )
+
+
+def _examples(refitted: Refit) -> Part:
+    """For each class the test cloud with the median score: neither the best nor the worst."""
+    test = [refitted.fields[i] for i in refitted.test]
+    seen = set(refitted.test.tolist())
+    training = [field for i, field in enumerate(refitted.fields) if i not in seen]
+    split = prediction_split(refitted.estimator, test, reference=training)
+    probabilities = refitted.estimator.predict_proba(test)
+    task, labels = refitted.task, refitted.task.labels[refitted.test]
+    plane = look(refitted.clouds, feature_names=task.feature_names)
+    directions = plane.directions if plane.pair is None else plane.pair
+    pictures = []
+    for label, name in list(enumerate(task.class_names))[:_MOST_EXAMPLES]:
         own = np.flatnonzero(labels == label)
         if not len(own):
             continue
         i = int(own[np.argsort(split.output[own, label], kind="stable")[len(own) // 2]])
-        examples.append(
-            ExampleCloud(
-                f"{name}: cloud {found.test[i]}, probability {probabilities[i, label]:.2f}",
-                plane.project(found.clouds[found.test[i]]),
-                split.points[i][:, label],
+        cloud = int(refitted.test[i])
+        title = f"{name}: cloud {cloud}, probability {probabilities[i, label]:.2f}"
+        pictures.append(
+            Picture(
+                plot.cloud_prediction(
+                    refitted.clouds[cloud],
+                    split.points[i][:, label],
+                    directions,
+                    baseline=float(split.baseline[label]),
+                    feature_names=task.feature_names,
+                    output=f"logit of {name}",
+                ),
+                f"A cloud of {task.name}: {title}.",
+                title,
             )
         )
-    return tuple(examples)
+    return Part(
+        "What drove single predictions",
+        "The test cloud of each class with the median score. Red points speak for the class, blue "
+        "ones against it. The right panel adds their contributions up, in logits.",
+        tuple(pictures),
+    )
 
 
-def _settings(found: Refit) -> tuple[tuple[str, str], ...]:
+def _settings(refitted: Refit) -> tuple[tuple[str, str], ...]:
     """All options of the estimator, so that nothing hides in a default."""
-    options: dict[str, Any] = found.estimator.get_params(deep=False)
-    told = [("fold", str(found.record.fold)), ("seed", str(found.record.seed))]
+    options: dict[str, Any] = refitted.estimator.get_params(deep=False)
     hidden = ("random_state", "device", "n_jobs", "progress", "cache")
-    return (*told, *((k, str(v)) for k, v in options.items() if k not in hidden))
+    return (
+        ("fold", str(refitted.record.fold)),
+        ("seed", str(refitted.record.seed)),
+        *((name, str(value)) for name, value in options.items() if name not in hidden),
+    )
 
 
-def _notes(found: Refit) -> tuple[str, ...]:
-    record = found.record
+def _notes(refitted: Refit) -> tuple[str, ...]:
+    record = refitted.record
     options = options_text(record.row.options)
     what = f"The selected point-form of fold {record.fold}, seed {record.seed}"
     what += f" ({options})" if options else ""
-    told = [f"{what}, fitted again when this page was made."]
-    if isfinite(record.auroc) and isfinite(found.auroc):
-        same = abs(record.auroc - found.auroc) < 5e-4
-        told.append(
-            f"Its AUROC on the test clouds is {found.auroc:.3f}, as stored."
+    notes = [f"{what}, fitted again when this page was made."]
+    if isfinite(record.auroc) and isfinite(refitted.auroc):
+        same = abs(record.auroc - refitted.auroc) < 5e-4
+        notes.append(
+            f"Its AUROC on the test clouds is {refitted.auroc:.3f}, as stored."
             if same
-            else f"Its AUROC on the test clouds is {found.auroc:.3f}; the store has "
+            else f"Its AUROC on the test clouds is {refitted.auroc:.3f}; the store has "
             f"{record.auroc:.3f}, from another machine or version."
         )
-    return tuple(told)
+    return tuple(notes)

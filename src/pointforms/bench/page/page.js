@@ -1,5 +1,6 @@
 "use strict";
-// The bar: its menu on narrow screens, the section that is being read, and the style.
+// The bar: its menu on narrow screens, the section that is being read, and the style. The fits of
+// one task at a time.
 
 function setUpMenu() {
   const button = document.querySelector(".menu");
@@ -49,7 +50,6 @@ function setUpStyle() {
   const change = (style) => {
     root.dataset.theme = style;
     show();
-    redrawAll();
   };
   button.hidden = false;
   button.addEventListener("click", () => {
@@ -75,6 +75,19 @@ function setUpStyle() {
   show();
 }
 
+function setUpFits() {
+  const task = document.getElementById("fits-task");
+  const show = () => {
+    for (const part of document.querySelectorAll(".fits")) {
+      part.hidden = part.id !== `fits-${task.value}`;
+    }
+  };
+  task.addEventListener("change", show);
+  task.form.hidden = task.options.length < 2;
+  show();
+}
+
 setUpMenu();
+setUpFits();
 markSections();
 setUpStyle();

@@ -1,4 +1,4 @@
-"""The page on localhost: one file, for this machine only."""
+"""Serving the page on localhost: one file, for this machine only."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ ADDRESS = "127.0.0.1"
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves the bytes of one page at `/`, and nothing else.
+    """A server of one page at `/`, and of nothing else.
 
     Parameters
     ----------
-    page : an HTML file, read once
-    port : 0 takes any that is free
+    page : Path
+        An HTML file, which is read once.
+    port : int, default 0
+        Port to serve on; 0 takes any free one.
     """
 
     daemon_threads = True
@@ -25,10 +27,11 @@ class PageServer(ThreadingHTTPServer):
         try:
             super().__init__((ADDRESS, port), _Handler)
         except (OSError, OverflowError) as error:
-            raise ValueError(f"port {port} cannot be had: {error}") from None
+            raise ValueError(f"port {port} cannot be used: {error}") from None
 
     @property
     def url(self) -> str:
+        """The address of the page."""
         return f"http://{ADDRESS}:{self.server_port}/"
 
 
@@ -43,7 +46,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(body=False)
 
     def _answer(self, body: bool) -> None:
-        # a foreign name that resolves to this machine is not for us
+        # refuse foreign names that resolve to this machine
         hosts = {f"{name}:{self.server.server_port}" for name in (ADDRESS, "localhost")}
         if self.headers.get("Host") not in hosts:
             self.send_error(HTTPStatus.FORBIDDEN)
@@ -65,4 +68,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(self.server.content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: the terminal is the user's."""
+        """Print nothing: the terminal belongs to the user."""

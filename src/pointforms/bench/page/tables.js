@@ -1,5 +1,5 @@
 "use strict";
-// Tables: sorting by headings, filters, and the table of configurations, which is made when opened.
+// Tables: sorting by their headings, filters, and the table of configurations, filled when it is opened.
 
 const report = JSON.parse(document.getElementById("report-data").textContent);
 
@@ -27,7 +27,7 @@ function sortTable(table, column) {
   if (next) heading.setAttribute("aria-sort", next);
   const body = table.tBodies[0];
   const rows = [...body.rows];
-  rows.forEach((row, i) => (row.dataset.at ??= i)); // the order in which they came
+  rows.forEach((row, i) => (row.dataset.at ??= i)); // the original order
   const sign = next === "descending" ? -1 : 1;
   const keyed = rows.map((row) => ({
     row,
@@ -36,9 +36,9 @@ function sortTable(table, column) {
     key: next ? cellKey(row, column) : null,
   }));
   keyed.sort((a, b) => {
-    if (a.last !== b.last) return a.last ? 1 : -1; // a sum stays below
+    if (a.last !== b.last) return a.last ? 1 : -1; // a total stays last
     if (!next || a.key === b.key) return a.at - b.at;
-    if (a.key === null || b.key === null) return a.key === null ? 1 : -1; // what is not known, too
+    if (a.key === null || b.key === null) return a.key === null ? 1 : -1; // missing values come last
     return sign * compareKeys(a.key, b.key) || a.at - b.at;
   });
   body.append(...keyed.map((one) => one.row));
@@ -77,7 +77,7 @@ function setUpFilters() {
   model.addEventListener("input", apply);
   const form = task.form;
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(apply)); // after the fields are empty
+  form.addEventListener("reset", () => setTimeout(apply)); // once the fields are empty
   apply();
 }
 

@@ -1,4 +1,4 @@
-"""The figures of the paper by name: each is computed, trained where it needs be, and drawn."""
+"""The figures of the paper by name: each is computed, trained where needed, and drawn."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pointforms import tasks
-from pointforms.estimators.predictors import PointFormClassifier
+from pointforms import plot, tasks
+from pointforms.estimators import PointFormClassifier
 from pointforms.paper.figures.geometry import gram_field_figure, restricted_forms_figure
-from pointforms.paper.figures.learned import circles_figure, rna_figure
+from pointforms.paper.figures.learned import rna_figure
 from pointforms.paper.theory.density import density_check
-from pointforms.paper.theory.figures import draw_density
+from pointforms.paper.theory.figures import density_figure as draw_density
 from pointforms.support.suggestions import suggest
 from pointforms.tasks.rna import regimes
 
@@ -23,26 +23,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """What a figure shows, and the function that makes it; `quick` is smaller training."""
+    """What a figure shows, and the function that makes it; `quick` means less training."""
 
     shows: str
     make: Callable[[bool], Figure]
 
 
 def density_figure(quick: bool = False) -> Figure:
-    """The density check over 20 seeds, or 4."""
+    """Draw the density check over 20 seeds, or 4 if quick."""
     return draw_density(density_check(range(4 if quick else 20)))
 
 
 def circles_vs_lines_figure(quick: bool = False) -> Figure:
-    """Four 1-forms, learned from all trajectories or from a third of them."""
+    """Draw four 1-forms, learned from all trajectories, or from a third of them if quick."""
     task = tasks.load("circles-vs-lines", clouds=100 if quick else None)
     model = PointFormClassifier(forms=4, epochs=10 if quick else 30, random_state=0)
-    return circles_figure(model.fit(task.clouds, task.labels, task.groups), task)
+    return plot.flow_forms(
+        model.fit(task.clouds, task.labels, task.groups),
+        task.clouds,
+        task.labels,
+        task.class_names,
+        feature_names=task.feature_names,
+    )
 
 
 def rna_regimes_figure(quick: bool = False) -> Figure:
-    """Portraits of two perturbed genes and another; comparison matrices of a held-out fold."""
+    """Draw portraits of two perturbed genes and another, and matrices of a held-out fold."""
     task = tasks.load("rna-velocity", clouds=400 if quick else None)
     count = len(task.feature_names) // 2
     rates = regimes(count, np.random.default_rng([task.seed, 2]))
@@ -87,7 +93,7 @@ FIGURES: dict[str, PaperFigure] = {
 
 
 def paper_figure(name: str) -> PaperFigure:
-    """A figure by name."""
+    """Return a figure by its name."""
     if name not in FIGURES:
         raise ValueError(f"no figure {name!r}: {suggest(name, FIGURES)}")
     return FIGURES[name]

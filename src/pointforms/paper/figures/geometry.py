@@ -30,7 +30,7 @@ _CURVE_ELLIPSES, _SURFACE_ELLIPSES = 16, 110
 
 
 def curve(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The closed curve r = 1 + 0.2 cos 3t and its unit tangents: (n, 2) each."""
+    """Return the closed curve r = 1 + 0.2 cos 3t and its unit tangents: (n, 2) each."""
     r, slope = 1 + 0.2 * np.cos(3 * t), -0.6 * np.sin(3 * t)
     along, across = np.stack([np.cos(t), np.sin(t)], -1), np.stack([-np.sin(t), np.cos(t)], -1)
     velocity = slope[:, None] * along + r[:, None] * across
@@ -39,7 +39,7 @@ def curve(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @styled
 def gram_field_figure(quick: bool = False, path: PathLike | None = None) -> Figure:
-    """The Gram field of a manifold, its tangent projectors, beside that of a noisy sample.
+    """Draw the Gram field of a manifold, its tangent projectors, beside that of a noisy sample.
 
     A curve in the plane and a torus in space. `quick` takes smaller samples.
     """
@@ -85,10 +85,10 @@ def gram_field_figure(quick: bool = False, path: PathLike | None = None) -> Figu
 
 @styled
 def restricted_forms_figure(quick: bool = False, path: PathLike | None = None) -> Figure:
-    """A 1-form on the plane restricted to a curve, and a 2-form on space to a surface.
+    """Draw a 1-form on the plane restricted to a curve, and a 2-form on space to a surface.
 
-    Forms are grey arrows: of the 1-form its vector, of the 2-form its normal field. What the
-    manifold sees of them is coloured: their part along the curve, or across the surface.
+    Forms are grey arrows: the vector of the 1-form, the normal field of the 2-form. Their
+    restrictions are coloured: the part along the curve, or across the surface.
     """
     figure = new_figure(2.95)
     parts: Any = figure.subfigures(1, 2, width_ratios=[1, 1.12])
@@ -97,7 +97,7 @@ def restricted_forms_figure(quick: bool = False, path: PathLike | None = None) -
     right.suptitle("$k = 2$:  $\\beta = dy \\wedge dz$ on a surface")
     _one_form(left, left.subplots())
     _two_form(right, scenes.scene(right, 111, reach=2.9, zoom=1.35, elevation=38), coarse=quick)
-    handles = style.lines(("the form", "what the manifold sees of it"), ("0.6", style.INK))
+    handles = style.line_entries(("the form", "what the manifold sees of it"), ("0.6", style.INK))
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return finished(figure, path)
 

@@ -1,5 +1,5 @@
 """The theory, measured: density correction and consistency where the truth is known."""
 
-from pointforms.paper.theory.study import TheoryReport, run
+from pointforms.paper.theory.checks import TheoryReport, run_checks
 
-__all__ = ["TheoryReport", "run"]
+__all__ = ["TheoryReport", "run_checks"]

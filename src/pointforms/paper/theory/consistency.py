@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import nan
 from typing import Literal
 
 import numpy as np
@@ -32,12 +33,12 @@ from pointforms.geometry import GramField, gram_field
 from pointforms.manifolds import Sample, circle, sphere, torus
 from pointforms.paper.theory.rates import (
     balanced_theta,
-    c1,
-    c2,
+    density_exponent,
+    drift_coefficient,
     fitted_slope,
-    mean_interval,
     predicted_slope,
 )
+from pointforms.support.statistics import interval
 
 Error = Literal["local", "global", "global, volume", "largest local"]
 ERRORS: tuple[Error, ...] = ("local", "global", "global, volume", "largest local")
@@ -55,10 +56,11 @@ class Manifold:
     diagonals: dict[int, tuple[float, ...]] = field(hash=False)
 
     def sample(self, n: int, seed: int) -> Sample:
+        """Return n random points."""
         return self.sampler(n, np.random.default_rng(seed))
 
     def mean_projector(self, degree: int) -> Tensor:
-        """The mean of Π^(k): (C(D, k), C(D, k))."""
+        """Return the mean of Π^(k): (C(D, k), C(D, k))."""
         return torch.diag(torch.tensor(self.diagonals[degree], dtype=torch.float64))
 
 
@@ -103,19 +105,20 @@ class Coupling:
     beta: float = -0.5
 
     def theta_of(self, d: int) -> float:
+        """Return ϑ for a manifold of dimension d."""
         return balanced_theta(d) if self.theta is None else self.theta
 
     def bandwidth(self, n: int, d: int) -> float:
-        """ε_n."""
+        """Return ε_n."""
         return float(self.epsilon * (n / self.first) ** -self.theta_of(d))
 
     def density_list(self, n: int, d: int) -> int:
-        """k₀(n)."""
+        """Return k₀(n)."""
         growth = 4 / (d + 4) if self.growth is None else self.growth
         return round(self.density_neighbors * float((n / self.first) ** growth))
 
     def field(self, sample: Sample, bandwidth: float | Literal["auto"] | None = None) -> GramField:
-        """The raw Gram field on the complete graph: no calibration, nothing cut."""
+        """Return the raw Gram field on the complete graph, without calibration and truncation."""
         n, d = len(sample.points), sample.dimension
         return gram_field(
             sample.points,
@@ -147,27 +150,27 @@ class ConsistencyRow:
     slope: float
     predicted: float
     theta: float
-    c1: float
-    c2: float
+    drift_coefficient: float
+    density_exponent: float
     seeds: int
 
     @property
     def falls(self) -> bool:
-        """Whether every step to a larger n makes the mean smaller."""
+        """Whether the mean falls at every step to a larger n."""
         return all(b < a for a, b in pairwise(self.means))
 
 
 def errors_of(
-    found: GramField, sample: Sample, manifold: Manifold, degree: int
+    field: GramField, sample: Sample, manifold: Manifold, degree: int
 ) -> dict[Error, float]:
-    """The errors of one field, by name."""
-    G, projector = found.compound(degree), compound(sample.projector, degree)
+    """Return the errors of one field, by name."""
+    G, projector = field.compound(degree), compound(sample.projector, degree)
     truth = manifold.mean_projector(degree)
-    # where k-forms vanish there is nothing to be relative to
+    # errors are absolute where all k-forms vanish
     norm = float(projector[0].norm()) if degree <= manifold.dimension else 1.0
     total = float(truth.norm()) if degree <= manifold.dimension else 1.0
     local = torch.linalg.matrix_norm(G - projector) / norm
-    volume = torch.einsum("p,pij->ij", found.measure("volume"), G) / sample.volume
+    volume = torch.einsum("p,pij->ij", field.measure("volume"), G) / sample.volume
     return {
         "local": float(local.mean()),
         "global": float((G.mean(0) - truth).norm()) / total,
@@ -184,16 +187,19 @@ def consistency(
     coupling: Coupling = Coupling(),  # noqa: B008 (frozen)
     advance: Callable[[int], None] = lambda steps: None,
 ) -> list[ConsistencyRow]:
-    """Errors of every manifold, degree and size; advances by one for each manifold and seed."""
+    """Measure errors of every manifold, degree and size.
+
+    `advance(1)` is called for each manifold and seed.
+    """
     rows: list[ConsistencyRow] = []
     for manifold in manifolds:
         values = np.empty((len(seeds), len(sizes), len(degrees), len(ERRORS)))
         for s, seed in enumerate(seeds):
             for i, n in enumerate(sizes):
                 sample = manifold.sample(n, seed)
-                found = coupling.field(sample)
+                gram = coupling.field(sample)
                 for j, degree in enumerate(degrees):
-                    errors = errors_of(found, sample, manifold, degree)
+                    errors = errors_of(gram, sample, manifold, degree)
                     values[s, i, j] = [errors[name] for name in ERRORS]
             advance(1)
         rows += _rows(manifold, sizes, degrees, coupling, values)
@@ -207,28 +213,31 @@ def _rows(
     coupling: Coupling,
     values: np.ndarray,
 ) -> list[ConsistencyRow]:
-    """Rows of one manifold from values (seeds, sizes, degrees, errors)."""
+    """Return the rows of one manifold from values (seeds, sizes, degrees, errors)."""
     d = manifold.dimension
     theta = coupling.theta_of(d)
-    means, intervals = mean_interval(values)
-    return [
-        ConsistencyRow(
-            manifold=manifold.name,
-            degree=degree,
-            error=name,
-            relative=degree <= d,
-            sizes=tuple(sizes),
-            means=tuple(means[:, j, e].tolist()),
-            intervals=tuple(intervals[:, j, e].tolist()),
-            bandwidths=tuple(coupling.bandwidth(n, d) for n in sizes),
-            density_neighbors=tuple(coupling.density_list(n, d) for n in sizes),
-            slope=fitted_slope(sizes, means[:, j, e].tolist()),
-            predicted=predicted_slope(theta, d),
-            theta=theta,
-            c1=c1(d, coupling.alpha, coupling.beta),
-            c2=c2(d, coupling.alpha, coupling.beta),
-            seeds=len(values),
-        )
-        for j, degree in enumerate(degrees)
-        for e, name in enumerate(ERRORS)
-    ]
+    rows = []
+    for j, degree in enumerate(degrees):
+        for e, name in enumerate(ERRORS):
+            estimates = [interval(values[:, i, j, e]) for i in range(len(sizes))]
+            means = tuple(mean for mean, _ in estimates)
+            rows.append(
+                ConsistencyRow(
+                    manifold=manifold.name,
+                    degree=degree,
+                    error=name,
+                    relative=degree <= d,
+                    sizes=tuple(sizes),
+                    means=means,
+                    intervals=tuple(nan if half is None else half for _, half in estimates),
+                    bandwidths=tuple(coupling.bandwidth(n, d) for n in sizes),
+                    density_neighbors=tuple(coupling.density_list(n, d) for n in sizes),
+                    slope=fitted_slope(sizes, means),
+                    predicted=predicted_slope(theta, d),
+                    theta=theta,
+                    drift_coefficient=drift_coefficient(d, coupling.alpha, coupling.beta),
+                    density_exponent=density_exponent(d, coupling.alpha, coupling.beta),
+                    seeds=len(values),
+                )
+            )
+    return rows

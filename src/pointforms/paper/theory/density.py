@@ -25,7 +25,7 @@ from pointforms.geometry import gram_fields
 from pointforms.geometry.settings import BandwidthPolicy, Spectrum
 from pointforms.manifolds import Sample, circle
 from pointforms.pairing import inner_global
-from pointforms.paper.theory.rates import mean_interval
+from pointforms.support.statistics import interval
 
 Correction = Literal["corrected", "uncorrected"]
 
@@ -36,12 +36,12 @@ POINTS = 1000
 
 # Neighbours, of which half set the scale: ρ follows the noise of the density, strong at d = 1.
 # Where points crowd, 64 of them span about 0.1, little more than noise of 0.02: noise needs more.
-CLEAN_VIEW, NOISY_VIEW = 64, 128
+CLEAN_NEIGHBORS, NOISY_NEIGHBORS = 64, 128
 
 
 @dataclass(frozen=True)
 class DensityRow:
-    """|∫ - π| over seeds: its mean and half the width of its 95 % interval."""
+    """One setting of the check: the mean of |∫ - π| over seeds, and half its 95 % interval."""
 
     kappa: float
     noise: float
@@ -55,42 +55,42 @@ class DensityRow:
 
     @property
     def main(self) -> bool:
-        """Whether the neighbourhoods are those that suit the noise."""
-        return self.neighbors == view(self.noise)
+        """Whether the neighbour count is the one that suits the noise."""
+        return self.neighbors == suitable_neighbors(self.noise)
 
 
-def view(noise: float) -> int:
-    """The neighbours that suit a noise."""
-    return NOISY_VIEW if noise else CLEAN_VIEW
+def suitable_neighbors(noise: float) -> int:
+    """Return the neighbour count that suits a noise."""
+    return NOISY_NEIGHBORS if noise else CLEAN_NEIGHBORS
 
 
 def omega(points: Tensor) -> Tensor:
-    """ω = -y dx + x dy: (n, 2) -> (n, 2)."""
+    """Return ω = -y dx + x dy at points: (n, 2) -> (n, 2)."""
     return torch.stack([-points[:, 1], points[:, 0]], -1)
 
 
 def weighted_omega(points: Tensor) -> Tensor:
-    """x² ω: (n, 2) -> (n, 2)."""
+    """Return x² ω at points: (n, 2) -> (n, 2)."""
     return points[:, :1] ** 2 * omega(points)
 
 
 def circles(kappa: float, noise: float, seeds: Sequence[int], points: int = POINTS) -> list[Sample]:
-    """One von Mises circle a seed. The points of a seed are the same at every noise."""
-    found = []
+    """Return one von Mises circle per seed, with the same points of a seed at every noise."""
+    samples = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
         sample = circle(points, rng, kappa)
-        found.append(sample.noisy(noise, rng) if noise else sample)
-    return found
+        samples.append(sample.noisy(noise, rng) if noise else sample)
+    return samples
 
 
 def integral_errors(
     samples: Sequence[Sample],
-    neighbors: int = CLEAN_VIEW,
+    neighbors: int = CLEAN_NEIGHBORS,
     bandwidth: BandwidthPolicy = "variable",
     spectrum: Spectrum = "raw",
 ) -> dict[Correction, np.ndarray]:
-    """|∫ - π| of each sample, with and without the density correction.
+    """Return |∫ - π| of each sample, with and without the density correction.
 
     The dimension is given: under noise the crowded side of the circle looks two-dimensional.
     """
@@ -114,27 +114,27 @@ def density_check(
     seeds: Sequence[int],
     kappas: Sequence[float] = KAPPAS,
     noises: Sequence[float] = NOISES,
-    views: Sequence[int] | None = None,
+    neighbors: Sequence[int] | None = None,
     bandwidths: Sequence[BandwidthPolicy] = ("variable", "fixed"),
     spectra: Sequence[Spectrum] = ("raw", "projector"),
     points: int = POINTS,
     advance: Callable[[int], None] = lambda steps: None,
 ) -> list[DensityRow]:
-    """Errors for every κ, noise, neighbour count, bandwidth policy, spectrum and measure.
+    """Measure errors for every κ, noise, neighbour count, bandwidth policy, spectrum and measure.
 
-    Without `views`, neighbour counts are those that suit the noise. Advances by one for each κ.
+    By default neighbour counts are those that suit the noise. `advance(1)` is called for each κ.
     """
     rows = []
     for kappa in kappas:
         for noise in noises:
             samples = circles(kappa, noise, seeds, points)
-            for neighbors, bandwidth, spectrum in product(
-                [view(noise)] if views is None else views, bandwidths, spectra
-            ):
-                found = integral_errors(samples, neighbors, bandwidth, spectrum)
-                for correction, errors in found.items():
-                    error, half = map(float, mean_interval(errors))
-                    setting = (kappa, noise, neighbors, bandwidth, spectrum, correction)
-                    rows.append(DensityRow(*setting, error, half, len(samples)))
+            counts = [suitable_neighbors(noise)] if neighbors is None else neighbors
+            for count, bandwidth, spectrum in product(counts, bandwidths, spectra):
+                by_correction = integral_errors(samples, count, bandwidth, spectrum)
+                for correction, errors in by_correction.items():
+                    error, half = interval(errors)
+                    setting = (kappa, noise, count, bandwidth, spectrum, correction)
+                    width = math.nan if half is None else half
+                    rows.append(DensityRow(*setting, error, width, len(samples)))
         advance(1)
     return rows

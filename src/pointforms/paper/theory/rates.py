@@ -1,6 +1,6 @@
-"""The rates that the theory promises, and the rates that measurements show.
+"""Rates that the theory bounds, and rates fitted to measurements.
 
-With ρ = q^β + O(ε) the estimate at a point of a d-manifold errs by O(e), where
+With ρ = q^β + O(ε) the error of the estimate at a point of a d-manifold is O(e), where
 
     e = max{ε, 1 / (√n ε^(2+d/4)), 1 / (√n ε^(1/2+d/4))}:
 
@@ -15,38 +15,38 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def c1(d: int, alpha: float, beta: float) -> float:
-    """Drift of the limit operator, Δf + c₁ ∇f · ∇q/q; zero gives the Laplacian.
+def drift_coefficient(d: int, alpha: float, beta: float) -> float:
+    """Return c₁, the drift of the limit operator Δf + c₁ ∇f · ∇q/q; 0 gives the Laplacian.
 
     Any c₁ gives the same carré du champ: the drift is a derivation and cancels.
     """
     return 2 - 2 * alpha + d * beta + 2 * beta
 
 
-def c2(d: int, alpha: float, beta: float) -> float:
-    """The error carries q^(-c₂): for c₂ > 0 it grows without bound where points are rare."""
+def density_exponent(d: int, alpha: float, beta: float) -> float:
+    """Return c₂: the error has the factor q^(-c₂), unbounded for c₂ > 0 where points are rare."""
     return 0.5 - 2 * alpha + 2 * d * alpha + d * beta / 2 + beta
 
 
 def largest_theta(d: int) -> float:
-    """ϑ below which every term of e vanishes as n grows."""
+    """Return the ϑ below which every term of e vanishes as n grows."""
     return 2 / (d + 8)
 
 
 def balanced_theta(d: int) -> float:
-    """ϑ at which the bias and the larger noise fall alike: the fastest that e can fall."""
+    """Return the ϑ at which bias and larger noise fall alike, the fastest that e can fall."""
     return 2 / (d + 12)
 
 
 def exponents(theta: float, d: int) -> tuple[float, float, float]:
-    """Exponents of n in the three terms of e under ε = n^(-ϑ)."""
+    """Return the exponents of n in the three terms of e under ε = n^(-ϑ)."""
     return (-theta, -0.5 + theta * (2 + d / 4), -0.5 + theta * (0.5 + d / 4))
 
 
 def predicted_slope(theta: float, d: int) -> float:
-    """Exponent of n in e: that of its slowest term.
+    """Return the exponent of n in e: that of its slowest term.
 
-    A bound on the error, so a measured one may fall faster. Global pairings add the 1/√n of a
+    It bounds the error, so a measured error may fall faster. Global pairings add the 1/√n of a
     sample mean, which is never the slowest.
     """
     if not 0 < theta < largest_theta(d):
@@ -55,17 +55,5 @@ def predicted_slope(theta: float, d: int) -> float:
 
 
 def fitted_slope(sizes: Sequence[int], errors: Sequence[float]) -> float:
-    """Least-squares slope of log error against log n."""
+    """Return the least-squares slope of log error against log n."""
     return float(np.polyfit(np.log(sizes), np.log(errors), 1)[0])
-
-
-def mean_interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means over the first axis, and half the width of their 95 % intervals (Student's t)."""
-    from scipy.stats import t
-
-    count = len(values)
-    mean: np.ndarray = values.mean(0)
-    if count < 2:
-        return mean, np.full_like(mean, np.nan)
-    half: np.ndarray = t.ppf(0.975, count - 1) * values.std(0, ddof=1) / np.sqrt(count)
-    return mean, half

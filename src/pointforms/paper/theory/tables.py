@@ -1,8 +1,9 @@
-"""The measurements of the theory as tables."""
+"""Tables of both checks, for the terminal and the page, and as files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pointforms.paper.theory.consistency import ConsistencyRow
@@ -13,59 +14,92 @@ from pointforms.support.table import Column, Table
 
 
 def density_table(rows: Sequence[DensityRow]) -> Table:
-    """Return |∫ - π| by κ, for the neighbour counts that suit the noise.
-
-    `density.csv`, which `npf theory` writes, has the other neighbour counts too.
-    """
+    """Return |∫ - π| by κ, for the neighbour counts that suit the noise."""
     main = [row for row in rows if row.main]
-    settings: dict[tuple[float, str, str, str], dict[str, Any]] = {}
-    for row in main:
-        key = (row.noise, row.bandwidth, row.spectrum, row.density)
-        names = dict(zip(("noise", "bandwidth", "spectrum", "density"), key, strict=True))
-        values = settings.setdefault(key, names)
-        values[f"κ = {row.kappa:g}"] = Estimate(row.error, row.interval)
-    counts = {row.noise: row.neighbors for row in main}
-    columns = [Column("noise", "noise", "{:g}".format, left=True)]
-    columns += [Column(key, key, left=True) for key in ("bandwidth", "spectrum", "density")]
     kappas = sorted({row.kappa for row in main})
-    columns += [Column(f"κ = {kappa:g}", f"κ = {kappa:g}", estimate) for kappa in kappas]
+    lines: dict[tuple[float, str, str, str], dict[str, Any]] = {}
+    for row in sorted(main, key=lambda row: row.noise):
+        setting = (row.noise, row.bandwidth, row.spectrum, row.density)
+        names = ("noise", "bandwidth", "spectrum", "density")
+        line = lines.setdefault(setting, dict(zip(names, setting, strict=True)))
+        line[f"kappa_{row.kappa:g}"] = Estimate(row.error, row.interval)
+    columns = [Column("noise", "noise", "{:g}".format, left=True)]
+    columns += [Column(name, name, left=True) for name in ("bandwidth", "spectrum", "density")]
+    columns += [Column(f"kappa_{kappa:g}", f"κ = {kappa:g}", estimate) for kappa in kappas]
+    neighbors = {row.noise: row.neighbors for row in main}
     return Table(
-        f"Density check: |∫⟨ω, x²ω⟩ - π| on von Mises circles, {main[0].seeds} seeds",
+        f"Density check: |∫⟨ω, x²ω⟩ − π| on von Mises circles, {main[0].seeds} seeds",
         columns,
-        [settings[key] for key in sorted(settings, key=lambda key: key[0])],
-        [f"noise {noise:g}: {count} neighbours" for noise, count in counts.items()],
+        list(lines.values()),
+        [f"noise {noise:g}: {count} neighbours" for noise, count in sorted(neighbors.items())],
     )
 
 
 def consistency_table(rows: Sequence[ConsistencyRow]) -> Table:
-    """Return the errors by n, their fitted slope, and the slope of the bound."""
-    columns = [Column(key, key, left=True) for key in ("manifold", "k", "error")]
-    columns += [Column(f"n = {n}", f"n = {n}", _four_digits) for n in rows[0].sizes]
-    columns += [Column(key, key, "{:+.2f}".format) for key in ("slope", "bound")]
+    """Return errors by n, the fitted slope, and the slope of the bound."""
+    sizes = rows[0].sizes
+    columns = [
+        Column("manifold", "manifold", left=True),
+        Column("degree", "k"),
+        Column("error", "error", left=True),
+        *(Column(f"n_{n}", f"n = {n}", _four_digits) for n in sizes),
+        Column("slope", "slope", _slope),
+        Column("predicted", "bound", _slope),
+    ]
     lines = [
         {
             "manifold": row.manifold,
-            "k": row.degree,
+            "degree": row.degree,
             "error": row.error,
             **{
-                f"n = {n}": Estimate(mean, half)
+                f"n_{n}": Estimate(mean, half)
                 for n, mean, half in zip(row.sizes, row.means, row.intervals, strict=True)
             },
             "slope": row.slope,
-            "bound": row.predicted,
+            "predicted": row.predicted,
         }
         for row in rows
     ]
     couplings = {
-        row.manifold: f"ϑ = {row.theta:.3f}, c₁ = {row.c1:g}, c₂ = {row.c2:g}" for row in rows
+        row.manifold: f"ϑ = {row.theta:.3f}, c₁ = {row.drift_coefficient:g}, "
+        f"c₂ = {row.density_exponent:g}"
+        for row in rows
     }
     return Table(
-        f"Consistency: errors as n grows and ε falls like n^(-ϑ), {rows[0].seeds} seeds",
+        f"Consistency: errors as n grows and ε falls like n^(−ϑ), {rows[0].seeds} seeds",
         columns,
         lines,
         [f"{name}: {values}" for name, values in couplings.items()],
     )
 
 
+def density_csv(rows: Sequence[DensityRow]) -> str:
+    """Return every row of the density check as CSV."""
+    return Table("Density check", (), [asdict(row) for row in rows]).csv()
+
+
+def consistency_csv(rows: Sequence[ConsistencyRow]) -> str:
+    """Return every row of the consistency check as CSV, one line per sample size."""
+    return Table("Consistency", (), list(_by_size(rows))).csv()
+
+
+def _by_size(rows: Sequence[ConsistencyRow]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        shared = asdict(row)
+        columns = {
+            "n": shared.pop("sizes"),
+            "epsilon": shared.pop("bandwidths"),
+            "density_neighbors": shared.pop("density_neighbors"),
+            "mean": shared.pop("means"),
+            "interval": shared.pop("intervals"),
+        }
+        for values in zip(*columns.values(), strict=True):
+            yield {**shared, **dict(zip(columns, values, strict=True))}
+
+
 def _four_digits(value: Estimate) -> str:
-    return f"{value.mean:.4f} ± {value.half:.4f}"
+    return f"{value.mean:.4f}" if value.half is None else f"{value.mean:.4f} ± {value.half:.4f}"
+
+
+def _slope(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")

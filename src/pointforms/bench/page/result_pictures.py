@@ -1,0 +1,124 @@
+"""The page's figures of results: models of a task, and single fits."""
+
+from __future__ import annotations
+
+from math import isfinite, nan
+from typing import Any
+
+from pointforms import plot
+from pointforms.bench.comparison import OURS, Comparison, ModelResult
+from pointforms.bench.page.sections import Picture
+from pointforms.support.formatting import p_value
+from pointforms.support.statistics import Estimate
+
+_KINDS = (OURS, "baselines", "other point-forms")
+_FAMILIES = (
+    "point-forms", "classical", "point", "graph", "topological", "fixed forms", "other",
+)  # fmt: skip
+
+
+def comparison_pictures(result: Comparison) -> list[Picture]:
+    """Return AUROC of every model, best first, and differences to NPF (selected) in equal rows."""
+    models = [model for model in result.models if isfinite(model.summary("auroc").mean)]
+    models.sort(key=lambda model: -model.summary("auroc").mean)
+    if not models:
+        return []
+    names = [_short_name(model, models) for model in models]
+    kinds = [_kind(model, result) for model in models]
+    scores = [_ends(model.summary("auroc")) for model in models]
+    published = [_ends(model.paper) if isfinite(model.paper.mean) else None for model in models]
+    pictures = [
+        Picture(
+            plot.forest(
+                names,
+                *zip(*scores, strict=True),
+                groups=kinds,
+                group_order=_KINDS,
+                published=published,
+            ),
+            f"AUROC with 95 % intervals on {result.title}; the table has the numbers.",
+            caption="AUROC with 95 % intervals; the dotted line is chance.",
+        )
+    ]
+    tests = [model.test for model in models]
+    if any(isfinite(test.difference) for test in tests):
+        pictures.append(
+            Picture(
+                plot.forest(
+                    names,
+                    [test.difference for test in tests],
+                    [test.low for test in tests],
+                    [test.high for test in tests],
+                    groups=kinds,
+                    group_order=_KINDS,
+                    xlabel=f"AUROC minus that of {OURS}",
+                    reference=0.0,
+                    tooltips=[_difference_text(model) for model in models],
+                ),
+                f"Differences in AUROC to {OURS} on {result.title}, with 95 % intervals.",
+                caption=f"Difference to {OURS}, with the interval of the corrected resampled "
+                "t-test. Point at a mark for its adjusted p.",
+            )
+        )
+    return pictures
+
+
+def fit_pictures(fits: dict[str, Any]) -> list[tuple[str, Picture]]:
+    """Return one figure per task with a mark per fit, from the columns of the page's fits."""
+    rows, pictures = fits["rows"], []
+    for task, title in enumerate(fits["tasks"]):
+        own = [i for i, row in enumerate(fits["row"]) if rows["task"][row] == task]
+        scores = [nan if fits["auroc"][i] is None else fits["auroc"][i] for i in own]
+        families = [fits["families"][rows["model"][fits["row"][i]]] for i in own]
+        figure = plot.fits(
+            scores,
+            {
+                "seconds of training": [fits["seconds"][i] for i in own],
+                "trainable parameters": [fits["parameters"][i] for i in own],
+            },
+            families,
+            group_order=_FAMILIES,
+            tooltips=[_fit_text(fits, i) for i in own],
+        )
+        alt = f"AUROC of single fits on {title} against seconds of training and parameters."
+        pictures.append((title, Picture(figure, alt)))
+    return pictures
+
+
+def _short_name(model: ModelResult, models: list[ModelResult]) -> str:
+    """The model's title where that is unique."""
+    alone = sum(other.title == model.title for other in models) == 1
+    return model.title if alone else model.name
+
+
+def _kind(model: ModelResult, result: Comparison) -> str:
+    if model is result.selected:
+        return _KINDS[0]
+    return _KINDS[2] if model.ours else _KINDS[1]
+
+
+def _ends(value: Estimate) -> tuple[float, float, float]:
+    half = nan if value.half is None else value.half
+    return value.mean, value.mean - half, value.mean + half
+
+
+def _difference_text(model: ModelResult) -> str:
+    test = model.test
+    text = f"{model.name}\n{test.difference:+.3f} [{test.low:+.3f}, {test.high:+.3f}]\n"
+    if model.ours:
+        return text + "a candidate of the selection, not tested"
+    if not isfinite(model.p):
+        return text + "too few common fits for a test"
+    return text + f"adjusted {p_value(model.p)}"
+
+
+def _fit_text(fits: dict[str, Any], i: int) -> str:
+    row, rows = fits["row"][i], fits["rows"]
+    options = f" ({rows['options'][row]})" if rows["options"][row] else ""
+    text = f"{fits['models'][rows['model'][row]]}{options}\n"
+    text += f"fold {fits['fold'][i]}, seed {fits['seed'][i]}\nAUROC {fits['auroc'][i]}"
+    if fits["seconds"][i] is not None:
+        text += f"\n{fits['seconds'][i]:g} s"
+    if fits["parameters"][i] is not None:
+        text += f"\n{fits['parameters'][i]} parameters"
+    return text

@@ -1,1 +1,0 @@
-"""What `npf demo` runs: a Gram field that can be checked, then forms that are learned."""

@@ -1,0 +1,284 @@
+"""The scikit-learn shell around a network on clouds, and the one recipe that trains it."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from pointforms.estimators.targets import ClassTargets, Targets, check_groups
+from pointforms.estimators.trainer import (
+    Fit,
+    Fitted,
+    Schedule,
+    Store,
+    class_probabilities,
+    train,
+)
+from pointforms.estimators.validation_split import validation_part
+from pointforms.support.checks import check_int
+
+# torch draws initial parameters from one generator, which all threads share.
+_generator = threading.Lock()
+
+
+class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base class of every estimator that trains a network on clouds.
+
+    A subclass defines what is computed from the clouds once (`prepare`), how batches of that are
+    gathered (`make_store`), which network reads them (`_new_model`), and how that network takes
+    the statistics of its training clouds (`_standardize`). Its constructor stores the options
+    below.
+    """
+
+    _fewest_epochs = 1
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    validation_fraction: float
+    patience: int
+    points_per_epoch: int | None
+    random_state: int | np.random.RandomState | None
+    device: str
+    dtype: str
+    progress: bool
+    class_weight: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+    # --- what a subclass defines ------------------------------------------------------------
+
+    @abstractmethod
+    def prepare(self, clouds: Any) -> Sequence[Any]:
+        """Compute from each cloud what does not depend on labels, for many fits to share."""
+
+    @abstractmethod
+    def make_store(self, prepared: Sequence[Any]) -> Store:
+        """Turn prepared clouds into tensors, from which batches are gathered."""
+
+    @abstractmethod
+    def _new_model(self, outputs: int) -> nn.Module:
+        """Make the untrained network."""
+
+    @abstractmethod
+    def _standardize(self, model: nn.Module, store: Any, fit: Fit) -> None:
+        """Give the network the statistics of the training clouds."""
+
+    # --- training ---------------------------------------------------------------------------
+
+    def check_options(self) -> None:
+        """Raise an error if an option has a value that no fit can work with."""
+        for name in ("batch_size", "patience"):
+            check_int(name, getattr(self, name), at_least=1)
+        check_int("epochs", self.epochs, at_least=self._fewest_epochs)
+        if self.dtype not in ("float32", "float64"):
+            raise ValueError(f"dtype={self.dtype!r}: expected one of ('float32', 'float64')")
+        if not 0 <= self.validation_fraction < 1:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction!r}: expected a number in [0, 1)"
+            )
+
+    def train_networks(
+        self,
+        store: Store,
+        targets: Targets,
+        parts: Sequence[tuple[np.ndarray, int]],
+        groups: Any = None,
+        together: bool | None = None,
+        progress: bool = False,
+    ) -> list[Fitted]:
+        """Train one network per part: the recipe of `fit`, `cross_fit`, sweeps and refits.
+
+        Each network starts from its own seed, is standardised by its own training clouds, and
+        keeps the parameters of its best epoch on a validation part split off them. Apart from
+        rounding, the result for a part does not depend on the other parts.
+
+        Parameters
+        ----------
+        store : Store
+            All clouds, made by `make_store`.
+        targets : Targets
+            What to predict for each of them.
+        parts : sequence of (ndarray of int, int)
+            The training clouds, as indices, and the seed of each network.
+        groups : array-like, shape (N,), or None, default None
+            Clouds of one group stay on one side of the validation split.
+        together : bool or None, default None
+            Whether networks train together in stacks; None decides by their size.
+        progress : bool, default False
+            Show a progress bar.
+
+        Returns
+        -------
+        list of Fitted
+            One per part, in order.
+        """
+        self.check_options()
+        self.n_features_in_: int = store.features
+        y = targets.tensor(getattr(torch, self.dtype)).to(self.device)
+        like = torch.empty(0, dtype=getattr(torch, self.dtype), device=self.device)
+        # networks that train together share a loss; with weights it depends on their clouds
+        stacks: dict[bytes, list[int]] = {}
+        for i, (clouds, _) in enumerate(parts):
+            stacks.setdefault(clouds.tobytes() if targets.weighted else b"", []).append(i)
+        trained: dict[int, Fitted] = {}
+        for members in stacks.values():
+            fitted = train(
+                lambda fit: self._make_model(store, targets.outputs, fit),
+                store,
+                y,
+                targets.loss(parts[members[0]][0], like),
+                [self.make_fit(parts[i][0], targets, groups, parts[i][1]) for i in members],
+                self.schedule(),
+                together=together,
+                progress=progress,
+            )
+            trained |= dict(zip(members, fitted, strict=True))
+        return [trained[i] for i in range(len(parts))]
+
+    def make_fit(self, clouds: np.ndarray, targets: Targets, groups: Any, seed: int) -> Fit:
+        """Split a validation part off the training clouds, groups kept together."""
+        inner, validation = validation_part(
+            targets.values[clouds],
+            None if groups is None else np.asarray(groups)[clouds],
+            self.validation_fraction,
+            seed,
+            targets.stratify,
+        )
+        return Fit(
+            clouds[inner],
+            clouds[validation],
+            seed,
+            float(self.learning_rate),
+            float(self.weight_decay),
+        )
+
+    def schedule(self) -> Schedule:
+        """Return the options that all fits of this estimator share."""
+        return Schedule(
+            int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
+        )
+
+    def keep(self, fitted: Fitted) -> None:
+        """Make a trained network the fitted state of this estimator."""
+        self.model_: Any = fitted.model
+        self.history_ = fitted.history
+        self.best_epoch_ = fitted.best_epoch
+
+    def _fit(self, clouds: Any, targets: Targets, groups: Any) -> None:
+        """Train on all clouds, with a seed drawn from `random_state`."""
+        store = self.make_store(self.prepare(clouds))
+        part = (np.arange(len(targets.values)), self._seed())
+        [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
+        self.keep(fitted)
+
+    def _make_model(self, store: Any, outputs: int, fit: Fit) -> nn.Module:
+        """Make the untrained network of a fit, standardised by its training clouds."""
+        with _generator:
+            state = torch.get_rng_state()
+            torch.manual_seed(fit.seed)
+            model = self._new_model(outputs).to(self.device, getattr(torch, self.dtype))
+            torch.set_rng_state(state)  # leave the caller's random numbers alone
+        self._standardize(model, store, fit)
+        return model
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    # --- the fitted estimator ---------------------------------------------------------------
+
+    def prepare_for_prediction(self, clouds: Any) -> Sequence[Any]:
+        """Prepare clouds as :meth:`prepare`, and check that they are as wide as those of `fit`."""
+        check_is_fitted(self, "model_")
+        prepared = self.prepare(clouds)
+        first = prepared[0]
+        width = int((first if isinstance(first, torch.Tensor) else first.points).shape[1])
+        if width != self.n_features_in_:
+            raise ValueError(
+                f"the clouds have {width} features, but {type(self).__name__} was fitted with "
+                f"{self.n_features_in_}"
+            )
+        return prepared
+
+    def _prediction_store(self, clouds: Any) -> Store:
+        return self.make_store(self.prepare_for_prediction(clouds))
+
+    def count_parameters(self) -> int:
+        """Return the number of trainable parameters of the fitted network."""
+        check_is_fitted(self, "model_")
+        return sum(p.numel() for p in self.model_.parameters() if p.requires_grad)
+
+
+class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
+    """Base class of every classifier that trains a network on clouds."""
+
+    def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
+        """Learn to predict the class of a cloud.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The training clouds, or what `prepare` returned for them.
+        y : array-like, shape (N,)
+            A label of any kind per cloud.
+        groups : array-like, shape (N,), or None, default None
+            Clouds of one group stay on one side of the validation split.
+
+        Returns
+        -------
+        Self
+            The fitted classifier.
+        """
+        self.check_options()
+        clouds = list(clouds)
+        targets = ClassTargets.of(y, len(clouds), self.class_weight)
+        check_groups(groups, len(clouds))
+        self._fit(clouds, targets, groups)
+        self.classes_ = targets.classes
+        return self
+
+    def predict_proba(self, clouds: Any) -> np.ndarray:
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The clouds, or what `prepare` returned for them.
+
+        Returns
+        -------
+        ndarray, shape (N, C)
+            One column per class, in the order of `classes_`.
+        """
+        store = self._prediction_store(clouds)
+        return class_probabilities(self.model_, store)
+
+    def predict(self, clouds: Any) -> np.ndarray:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The clouds, or what `prepare` returned for them.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+            One label per cloud.
+        """
+        best = self.predict_proba(clouds).argmax(1)
+        labels: np.ndarray = self.classes_[best]
+        return labels

@@ -1,0 +1,95 @@
+"""PointFormRegressor: predict numbers from the comparison matrices of learned forms."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from pointforms.estimators.point_form_estimator import PointFormEstimator
+from pointforms.estimators.targets import NumberTargets, check_groups
+from pointforms.estimators.trainer import apply
+
+
+class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[misc]
+    """Predict one or more numbers per cloud from the comparison matrices of learned forms.
+
+    Parameters
+    ----------
+    [options of PointFormEstimator]
+
+    Attributes
+    ----------
+    target_mean_ : list of float
+        Mean of each target over the training clouds.
+    target_scale_ : list of float
+        Standard deviation of each target over the training clouds.
+    single_target_ : bool
+        Whether y had one number per cloud, rather than a row.
+    model_ : PointFormNetwork
+        The trained network, whose outputs are standardised targets.
+    n_features_in_ : int
+        Number of features of the clouds, D.
+    dimension_ : int
+        The intrinsic dimension that all Gram fields share.
+    history_ : list of dict
+        Training and validation loss of each epoch.
+    best_epoch_ : int
+        The epoch whose parameters were kept.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> task = pf.tasks.load("circles-vs-lines", clouds=40, points=32)
+    >>> size = [abs(cloud).max() for cloud in task.clouds]
+    >>> reg = pf.PointFormRegressor(forms=4, hidden=(16,), epochs=5, random_state=0)
+    >>> reg.fit(task.clouds, size).predict(task.clouds).shape
+    (40,)
+    """
+
+    _learned = (*PointFormEstimator._learned, "target_mean_", "target_scale_", "single_target_")
+
+    def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
+        """Learn to predict numbers.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The training clouds, or their Gram fields.
+        y : array-like, shape (N,) or (N, targets)
+            The numbers.
+        groups : array-like, shape (N,), or None, default None
+            Clouds of one group stay on one side of the validation split.
+
+        Returns
+        -------
+        Self
+            The fitted regressor.
+        """
+        self.check_options()
+        clouds = list(clouds)
+        targets = NumberTargets.of(y, len(clouds), self.class_weight)
+        check_groups(groups, len(clouds))
+        self._fit(clouds, targets, groups)
+        self.target_mean_, self.target_scale_ = targets.mean, targets.scale
+        self.single_target_ = targets.single
+        return self
+
+    def predict(self, clouds: Any) -> np.ndarray:
+        """Predict the numbers of clouds.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The clouds, or their Gram fields.
+
+        Returns
+        -------
+        ndarray, shape (N,) or (N, targets)
+            As y was in `fit`.
+        """
+        store = self._prediction_store(clouds)
+        outputs = apply(self.model_, store).double().cpu().numpy()
+        numbers: np.ndarray = outputs * self.target_scale_ + self.target_mean_
+        return numbers[:, 0] if self.single_target_ else numbers

@@ -1,0 +1,189 @@
+"""What networks learn to predict: classes or numbers, checked, with their loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from pointforms.estimators.trainer import Loss
+
+
+class Targets(Protocol):
+    """What a training recipe needs to know about the targets of N clouds."""
+
+    stratify: ClassVar[bool]  # whether validation parts keep the proportions of the values
+
+    @property
+    def values(self) -> np.ndarray:
+        """Class codes (N,), or numbers (N, targets)."""
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs of a network that predicts them."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the loss depends on the training clouds."""
+
+    def tensor(self, dtype: torch.dtype) -> Tensor:
+        """Return the values as the loss reads them."""
+
+    def loss(self, train: np.ndarray, like: Tensor) -> Loss:
+        """Return the loss per cloud of a network that is trained on the clouds `train`.
+
+        Its own tensors take the precision and device of `like`.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTargets:
+    """Classes of N clouds.
+
+    Attributes
+    ----------
+    classes : ndarray, shape (C,)
+        The labels, sorted.
+    values : ndarray of int, shape (N,)
+        The class of each cloud, as an index into `classes`.
+    class_weight : None, "balanced" or dict, default None
+        Weights of the classes in the loss.
+    """
+
+    stratify: ClassVar[bool] = True
+
+    classes: np.ndarray
+    values: np.ndarray
+    class_weight: Any = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.class_weight, dict):
+            absent = set(self.class_weight) - set(self.classes.tolist())
+            if absent:
+                raise ValueError(
+                    f"class_weight names {min(absent, key=str)!r}: expected one of the classes "
+                    f"{self.classes.tolist()}"
+                )
+        elif self.class_weight not in (None, "balanced"):
+            raise ValueError(
+                f"class_weight={self.class_weight!r}: expected None, 'balanced' or a dictionary"
+            )
+
+    @classmethod
+    def of(cls, y: Any, count: int, class_weight: Any = None) -> Self:
+        """Check the labels of `count` clouds: one each, none missing, at least two classes."""
+        classes, codes = np.unique(_checked_labels(y, count), return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has 1 class, {classes[0]!r}: expected at least 2")
+        return cls(classes, codes, class_weight)
+
+    @property
+    def outputs(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the classes have weights."""
+        return self.class_weight is not None
+
+    def tensor(self, dtype: torch.dtype) -> Tensor:
+        """Return the codes; `dtype` does not matter for them."""
+        return torch.from_numpy(self.values)
+
+    def loss(self, train: np.ndarray, like: Tensor) -> Loss:
+        """Return the cross-entropy per cloud, weighted by class."""
+        weight = torch.from_numpy(self._weights(self.values[train])).to(like)
+        return lambda out, y: functional.cross_entropy(out, y, reduction="none") * weight[y]
+
+    def _weights(self, codes: np.ndarray) -> np.ndarray:
+        counts = np.bincount(codes, minlength=len(self.classes))
+        if self.class_weight is None:
+            return np.ones(len(counts))
+        if self.class_weight == "balanced":
+            return len(codes) / (len(counts) * np.maximum(counts, 1))
+        return np.array([self.class_weight.get(c, 1.0) for c in self.classes.tolist()])
+
+
+@dataclass(frozen=True, eq=False)
+class NumberTargets:
+    """Numbers of N clouds, standardised.
+
+    Attributes
+    ----------
+    values : ndarray, shape (N, targets)
+        With mean 0 and deviation 1 per target.
+    mean, scale : list of float
+        What standardisation subtracted and divided by, one per target.
+    single : bool
+        Whether y had one number per cloud rather than a row.
+    """
+
+    stratify: ClassVar[bool] = False
+    weighted: ClassVar[bool] = False
+
+    values: np.ndarray
+    mean: list[float]
+    scale: list[float]
+    single: bool
+
+    @classmethod
+    def of(cls, y: Any, count: int, class_weight: Any = None) -> Self:
+        """Check and standardise the targets of `count` clouds: y (N,) or (N, targets)."""
+        if class_weight is not None:
+            raise ValueError(f"class_weight={class_weight!r}: a regressor has no classes")
+        given = np.asarray(y, dtype=np.float64)
+        if given.ndim not in (1, 2) or len(given) != count:
+            raise ValueError(f"y has shape {given.shape} for {count} clouds")
+        if not np.isfinite(given).all():
+            raise ValueError("y has non-finite values: expected finite numbers")
+        columns = given.reshape(len(given), -1)
+        mean = columns.mean(0).tolist()
+        scale = np.where(columns.std(0) > 0, columns.std(0), 1.0).tolist()
+        return cls((columns - mean) / scale, mean, scale, given.ndim == 1)
+
+    @property
+    def outputs(self) -> int:
+        """Number of targets."""
+        return len(self.mean)
+
+    def tensor(self, dtype: torch.dtype) -> Tensor:
+        """Return the standardised numbers."""
+        return torch.from_numpy(self.values).to(dtype)
+
+    def loss(self, train: np.ndarray, like: Tensor) -> Loss:
+        """Return the mean square error per cloud."""
+        return lambda out, y: (out - y).square().mean(-1)
+
+
+def check_groups(groups: Any, count: int) -> None:
+    """Raise an error unless `groups` is None or has one entry per cloud."""
+    if groups is not None and len(groups) != count:
+        raise ValueError(f"groups has {len(groups)} entries for {count} clouds")
+
+
+def _checked_labels(y: Any, count: int) -> np.ndarray:
+    """Return labels as an array, one per cloud, none missing."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y has shape {labels.shape}: expected ({count},)")
+    if len(labels) != count:
+        raise ValueError(f"y has {len(labels)} labels for {count} clouds")
+    missing = (
+        ~np.isfinite(labels)
+        if labels.dtype.kind == "f"
+        else np.array([v is None or v != v for v in labels.tolist()], dtype=bool)
+    )
+    if missing.any():
+        raise ValueError(
+            f"y has {int(missing.sum())} missing labels, the first at {missing.argmax()}"
+        )
+    if labels.dtype.kind == "f" and (labels != np.round(labels)).any():
+        raise ValueError(
+            "y has fractions: a classifier needs classes; PointFormRegressor takes numbers"
+        )
+    return labels

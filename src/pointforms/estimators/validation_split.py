@@ -1,0 +1,33 @@
+"""Split the validation part off the training clouds of a fit."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold
+
+
+def validation_part(
+    y: np.ndarray, groups: np.ndarray | None, fraction: float, seed: int, stratify: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of training and validation clouds.
+
+    Groups stay together, and with `stratify` the classes y keep their proportions. If there are too
+    few groups to hold any back, or `fraction` is 0, both parts are all clouds.
+    """
+    everything = np.arange(len(y))
+    members = everything if groups is None else np.unique(groups, return_inverse=True)[1]
+    count = len(np.unique(members))
+    if fraction == 0 or count < 2:
+        return everything, everything
+    if stratify:
+        smallest = min(len(np.unique(members[y == c])) for c in np.unique(y))
+        splits = min(max(2, round(1 / fraction)), smallest)
+        if splits >= 2:
+            folds = StratifiedGroupKFold(splits, shuffle=True, random_state=seed)
+            train, validation = next(folds.split(y, y, members))
+            if len(np.unique(y[train])) == len(np.unique(y)):
+                return train, validation
+        return everything, everything
+    folds = GroupShuffleSplit(1, test_size=fraction, random_state=seed)
+    train, validation = next(folds.split(y, y, members))
+    return train, validation

@@ -1,0 +1,240 @@
+"""Stores of clouds and Gram fields, from which padded batches are gathered for a network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import comb
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pointforms.exterior import COMPOUND_MAX, compound
+from pointforms.geometry.field import GramField, Measure
+
+# Most numbers in the compound factors of all clouds together: 1 GB in single precision.
+_MAX_PREPARED = 1 << 28
+
+
+@dataclass(frozen=True)
+class FormBatch:
+    """A batch of B clouds with their Gram factors, padded to n points each.
+
+    Parameters
+    ----------
+    points : Tensor, shape (..., B, n, D)
+        The points.
+    factor : Tensor, shape (..., B, n, D, r)
+        Gram factors V, with G = V Vᵀ.
+    weights : Tensor, shape (..., B, n)
+        The measure μ; zero on padding.
+    compounds : dict of int to Tensor, default empty
+        Compound factors ΛᵏV of shape (..., B, n, C(D, k), C(r, k)), by degree k, where they were
+        computed beforehand.
+    metrics : dict of int to Tensor, default empty
+        Weighted k-th Gram matrices μ ΛᵏV ΛᵏVᵀ of shape (..., B, n, C(D, k), C(D, k)), by degree,
+        where these are cheaper.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointforms import nn
+    >>> points, factor = torch.rand(4, 10, 3), torch.rand(4, 10, 3, 2)
+    >>> batch = nn.FormBatch(points, factor, weights=torch.full((4, 10), 0.1))
+    >>> nn.PointForms(features=3, forms=5)(batch, batch.points).shape
+    torch.Size([4, 5, 5])
+    """
+
+    points: Tensor
+    factor: Tensor
+    weights: Tensor
+    compounds: dict[int, Tensor] = field(default_factory=dict)
+    metrics: dict[int, Tensor] = field(default_factory=dict)
+
+    def tree(self) -> tuple[Tensor, Tensor, Tensor, dict[int, Tensor], dict[int, Tensor]]:
+        """Return the tensors in a form that torch.func can map over."""
+        return self.points, self.factor, self.weights, self.compounds, self.metrics
+
+
+def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
+    """Return whether compound factors of all points fit in memory."""
+    entries = comb(features, degree) * comb(rank, degree)
+    return entries <= COMPOUND_MAX and entries * points <= _MAX_PREPARED
+
+
+class PointStore:
+    """Clouds of different sizes in one flat tensor."""
+
+    def __init__(
+        self, clouds: Sequence[Tensor], dtype: torch.dtype, device: torch.device | str
+    ) -> None:
+        sizes = torch.tensor([len(cloud) for cloud in clouds])
+        # the last row is zero, and padding refers to it
+        self.points = torch.zeros(int(sizes.sum()) + 1, clouds[0].shape[1], dtype=dtype)
+        torch.cat([cloud.to("cpu", dtype) for cloud in clouds], out=self.points[:-1])
+        self.points = self.points.to(device)
+        self.sizes = sizes.to(device)
+        self.offsets = (sizes.cumsum(0) - sizes).to(device)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def features(self) -> int:
+        """Number of features of the clouds, D."""
+        return self.points.shape[1]
+
+    def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
+        """Return the mean and standard deviation of each feature over the points of some clouds.
+
+        Parameters
+        ----------
+        clouds : sequence or ndarray of int
+            Indices of the clouds.
+
+        Returns
+        -------
+        tuple of Tensor
+            Mean and standard deviation, each of shape (D,). The deviation of a constant feature
+            is given as 1.
+        """
+        chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)
+        chosen[torch.as_tensor(np.asarray(clouds), device=self.sizes.device)] = True
+        points = self.points[:-1][chosen.repeat_interleave(self.sizes)].double()
+        deviation = points.std(0, correction=0)
+        deviation = torch.where(deviation > 0, deviation, 1.0)
+        return points.mean(0).to(self.points), deviation.to(self.points)
+
+    def places(self, index: Tensor, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the rows of the flat tensors for the clouds `index`, and which are not padding.
+
+        Parameters
+        ----------
+        index : Tensor of int, shape (..., B)
+            The clouds.
+        rows : Tensor of int, shape (..., B, m), or None, default None
+            Points of each cloud; None takes all. Points that a smaller cloud lacks are padding.
+
+        Returns
+        -------
+        tuple of Tensor
+            Both of shape (..., B, n), or (..., B, m).
+        """
+        sizes = self.sizes[index].unsqueeze(-1)
+        if rows is None:
+            rows = torch.arange(int(sizes.max()), device=index.device).expand(*index.shape, -1)
+        real = rows < sizes
+        place = torch.where(real, self.offsets[index].unsqueeze(-1) + rows, len(self.points) - 1)
+        return place, real
+
+
+class FieldStore(PointStore):
+    """Gram fields of many clouds in flat tensors, from which batches are gathered.
+
+    Parameters
+    ----------
+    fields : sequence of GramField
+        One per cloud.
+    measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
+        Weights of the points in a comparison matrix.
+    degrees : sequence of int, default ()
+        Degrees of dense forms whose compound factors are computed beforehand, if they fit in
+        memory.
+    dtype : torch.dtype, default torch.float32
+        Precision of the tensors.
+    device : torch.device or str, default "cpu"
+        Where they are kept.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> import pointforms as pf
+    >>> rng = np.random.default_rng(0)
+    >>> fields = pf.gram_fields([rng.normal(size=(n, 3)) for n in (20, 30, 40)], dimension=2)
+    >>> store = pf.nn.FieldStore(fields)
+    >>> batch = store.gather(torch.tensor([2, 0]))
+    >>> batch.points.shape, batch.factor.shape
+    (torch.Size([2, 40, 3]), torch.Size([2, 40, 3, 3]))
+    """
+
+    stackable = True
+    batch = FormBatch
+
+    def __init__(
+        self,
+        fields: Sequence[GramField],
+        measure: Measure = "uniform",
+        degrees: Sequence[int] = (),
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        super().__init__([field.points for field in fields], dtype, device)
+        width = max(f.factor.shape[-1] for f in fields)
+        features, total = self.points.shape[1], len(self.points) - 1
+        self.factor = torch.zeros(total + 1, features, width, dtype=dtype)
+        self.weights = torch.zeros(total + 1, dtype=dtype)
+        start = 0
+        for one in fields:
+            rows = slice(start, start + len(one))
+            self.factor[rows, :, : one.factor.shape[-1]] = one.factor.to("cpu", dtype)
+            self.weights[rows] = one.measure(measure).to("cpu", dtype)
+            start += len(one)
+        self.factor, self.weights = self.factor.to(device), self.weights.to(device)
+        self.compounds, self.metrics = {}, {}
+        for k in degrees:
+            if k >= 1 and compound_fits(features, width, k, total):
+                L = compound(self.factor, k)
+                if 2 * L.shape[-1] > L.shape[-2]:  # one wide product beats two narrow ones
+                    self.metrics[k] = L @ L.mT * self.weights[:, None, None]
+                elif k >= 2:
+                    self.compounds[k] = L
+
+    def numbers(self) -> int:
+        """Return how many numbers of geometry a batch holds per point."""
+        prepared = (self.factor, *self.compounds.values(), *self.metrics.values())
+        return sum(values[0].numel() for values in prepared)
+
+    def gather(self, index: Tensor, rows: Tensor | None = None) -> FormBatch:
+        """Gather a batch of clouds.
+
+        Parameters
+        ----------
+        index : Tensor of int, shape (..., B)
+            The clouds.
+        rows : Tensor of int, shape (..., B, m), or None, default None
+            Points of each cloud; None takes all. Points that a smaller cloud lacks are padding,
+            and weights are raised so that a part of a cloud stands for the whole.
+
+        Returns
+        -------
+        FormBatch
+            Padded to the largest of the clouds.
+        """
+        sizes = self.sizes[index].unsqueeze(-1)
+        place, _ = self.places(index, rows)
+        weights = self.weights[place]
+        compounds = {k: values[place] for k, values in self.compounds.items()}
+        metrics = {k: values[place] for k, values in self.metrics.items()}
+        m = place.shape[-1]
+        if int(sizes.max()) > m:
+            whole = (sizes / m).clamp_min(1.0).to(weights.dtype)
+            weights = weights * whole
+            metrics = {k: values * whole[..., None, None] for k, values in metrics.items()}
+        return FormBatch(self.points[place], self.factor[place], weights, compounds, metrics)
+
+
+def pad(rows: Tensor, batch: Tensor) -> tuple[Tensor, Tensor]:
+    """Pad rows (N, ...), whose clouds are numbered by `batch` (N,), ascending, to (B, n, ...).
+
+    Also return a mask (B, n) of what is not padding.
+    """
+    count = int(batch.max()) + 1
+    sizes = torch.bincount(batch, minlength=count)
+    offsets = sizes.cumsum(0) - sizes
+    place = torch.arange(len(batch), device=batch.device) - offsets[batch]
+    n = int(sizes.max())
+    padded = rows.new_zeros(count, n, *rows.shape[1:])
+    padded[batch, place] = rows
+    mask = torch.arange(n, device=batch.device) < sizes.unsqueeze(1)
+    return padded, mask

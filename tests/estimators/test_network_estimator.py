@@ -1,0 +1,60 @@
+"""The one training recipe: the same network from `fit`, from many parts, and from a stored fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tests.helpers.small_fits import SMALL
+
+import pointforms as pf
+from pointforms.bench.page.explaining import refit
+from pointforms.bench.records import Record, Row
+from pointforms.estimators import cross_fit
+from pointforms.estimators.targets import ClassTargets
+from pointforms.estimators.trainer import class_probabilities
+
+QUICK = SMALL | {"epochs": 3}
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_fit_is_the_recipe_for_all_clouds(class_weight, data):
+    clouds, y, groups, *_ = data
+    clf = pf.PointFormClassifier(**QUICK, class_weight=class_weight).fit(clouds, y, groups)
+    other = pf.PointFormClassifier(**QUICK, class_weight=class_weight)
+    store = other.make_store(other.prepare(clouds))
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    parts = [(np.arange(60), seed)]
+    targets = ClassTargets.of(y, 60, class_weight)
+    [trained] = other.train_networks(store, targets, parts, groups)
+    assert trained.history == clf.history_
+    for name, value in trained.model.state_dict().items():
+        assert torch.equal(value, clf.model_.state_dict()[name]), name
+
+
+def test_cross_fit_and_the_recipe_agree(data):
+    clouds, y, groups, *_ = data
+    folds = np.arange(60) % 2
+    clf = pf.PointFormClassifier(**QUICK)
+    result = cross_fit(clf, clouds, y, folds, (3,), groups, together=False)
+    store = clf.make_store(clf.prepare(clouds))
+    parts = [(np.flatnonzero(folds != 1), 3)]
+    [trained] = clf.train_networks(store, ClassTargets.of(y, 60), parts, groups)
+    test = folds == 1
+    probabilities = class_probabilities(trained.model, store)[test]
+    np.testing.assert_array_equal(result.probabilities[0, test], probabilities)
+
+
+def test_a_stored_fit_made_again_is_a_fitted_estimator():
+    options = {"epochs": 2, "hidden": [8], "forms": 3}
+    record = Record(Row("circles-vs-lines", "npf-tri-1", options, 40, 24), fold=1, seed=4)
+    again = refit(record)
+    task, model = again.task, again.estimator
+    direct = cross_fit(model, task.clouds, task.labels, task.folds, (4,), task.groups)
+    unseen = task.folds == 1
+    np.testing.assert_array_equal(again.test, np.flatnonzero(unseen))
+    np.testing.assert_allclose(
+        model.predict_proba(task.clouds)[unseen], direct.probabilities[0, unseen], atol=1e-6
+    )
+    assert again.auroc == pytest.approx(direct.auroc[1, 0])
+    assert (model.classes_.tolist(), model.n_features_in_) == ([0, 1], 2)

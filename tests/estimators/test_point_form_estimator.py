@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from tests.helpers.small_fits import SMALL
+
+import pointforms as pf
+
+
+def test_repeats_exactly_and_leaves_torch_alone(fitted, data):
+    clouds, y, groups, test, _ = data
+    torch.manual_seed(5)
+    before = torch.rand(1)
+    torch.manual_seed(5)
+    again = clone(fitted).fit(clouds, y, groups)
+    assert torch.equal(torch.rand(1), before)
+    np.testing.assert_array_equal(again.predict_proba(test), fitted.predict_proba(test))
+    other = pf.PointFormClassifier(**(SMALL | {"random_state": 1})).fit(clouds, y, groups)
+    assert not np.allclose(other.predict_proba(test), fitted.predict_proba(test))
+
+
+def test_permutations_change_nothing(fitted, data, rng):
+    *_, test, _ = data
+    expected = fitted.predict_proba(test)
+    shuffled = [cloud[rng.permutation(len(cloud))] for cloud in test]
+    np.testing.assert_allclose(fitted.predict_proba(shuffled), expected, atol=1e-4)
+    order = rng.permutation(len(test))
+    np.testing.assert_allclose(
+        fitted.predict_proba([test[i] for i in order]), expected[order], atol=1e-6
+    )
+
+
+def test_precomputed_fields_serve_many_fits(fitted, data):
+    clouds, y, groups, test, _ = data
+    fields = clone(fitted).prepare(clouds)
+    shared = pf.PointFormClassifier(**SMALL).fit(fields, y, groups)
+    np.testing.assert_allclose(shared.predict_proba(test), fitted.predict_proba(test), atol=1e-5)
+    np.testing.assert_allclose(
+        fitted.predict_proba(fitted.prepare(test)), fitted.predict_proba(test)
+    )
+
+
+def test_one_dimension_for_all_clouds(data):
+    """The median over the training clouds, also for clouds that alone would say another."""
+    clouds, y, *_ = data
+    blob = np.random.default_rng(0).normal(size=(48, 2))
+    clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1})).fit([*clouds[:-1], blob], y)
+    assert clf.dimension_ == 1
+    assert {field.dimension for field in clf.prepare([blob])} == {1}
+
+
+def test_ragged_clouds_of_many_sizes(rng):
+    clouds = [rng.normal(size=(n, 3)) for n in (2, 5, 40, 7, 100, 33, 12, 64)]
+    y = [0, 1] * 4
+    clf = pf.PointFormClassifier(**(SMALL | {"epochs": 2})).fit(clouds, y)
+    assert clf.predict(clouds).shape == (8,)
+
+
+@pytest.mark.parametrize("options", [
+    {"degree": 0}, {"degree": 2}, {"degree": (0, 1, 2)}, {"degree": 2, "coefficients": "wedge"},
+    {"readout": "flat"}, {"readout": "diag"}, {"readout": "pool"}, {"readout": "gram"},
+    {"measure": "volume-normalized"}, {"rank": 1}, {"spectrum": "projector"},
+    {"class_weight": "balanced"}, {"class_weight": {0: 2.0}}, {"points_per_epoch": 20},
+    {"validation_fraction": 0.0}, {"head": 0}, {"dtype": "float64"},
+], ids=str)  # fmt: skip
+def test_every_option_trains(options, data):
+    clouds, y, groups, test, _ = data
+    clf = pf.PointFormClassifier(**(SMALL | {"epochs": 2} | options)).fit(clouds, y, groups)
+    assert np.isfinite(clf.predict_proba(test)).all()
+
+
+class TestScikitLearn:
+    def test_params_and_clone(self):
+        clf = pf.PointFormClassifier(degree=(1, 2), neighbors=16)
+        assert clf.get_params()["degree"] == (1, 2)
+        assert clone(clf).get_params() == clf.get_params()
+        clf.set_params(forms=5)
+        assert clf.forms == 5
+
+    @pytest.mark.parametrize(
+        "kind", [pf.PointFormClassifier, pf.PointFormRegressor, pf.PointFormTransformer]
+    )
+    def test_constructors_take_known_keywords_only(self, kind):
+        message = rf"{kind.__name__}\(\) got .* 'neighbours': did you mean 'neighbors'\?"
+        with pytest.raises(TypeError, match=message):
+            kind(neighbours=3)
+        with pytest.raises(TypeError, match="positional"):
+            kind(1)
+        with pytest.raises(ValueError, match="neighbours"):
+            kind().set_params(neighbours=3)
+        assert set(kind().get_params()) == set(inspect.signature(kind).parameters)
+        assert clone(kind(forms=3)).get_params() == kind(forms=3).get_params()
+
+    def test_cross_validation_with_groups(self, data):
+        clouds, y, groups, *_ = data
+        clf = pf.PointFormClassifier(**SMALL)
+        scores = cross_val_score(clf, clouds, y, groups=groups, cv=GroupKFold(3), scoring="roc_auc")
+        assert scores.shape == (3,)
+        assert scores.mean() > 0.8
+
+    def test_grid_search(self, data):
+        clouds, y, *_ = data
+        grid = GridSearchCV(
+            pf.PointFormClassifier(**(SMALL | {"epochs": 2})),
+            {"readout": ["tri", "diag"], "neighbors": np.array([8, 16])},
+            cv=2,
+        ).fit(clouds, y)
+        assert set(grid.best_params_) == {"readout", "neighbors"}
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"readout": "mean"}, "readout='mean': expected one of"),
+            ({"coefficients": "sparse"}, "coefficients='sparse'"),
+            ({"measure": "area"}, "measure='area'"),
+            ({"degree": -1}, "degree=-1"),
+            ({"degree": ()}, r"degree=\(\)"),
+            ({"forms": 0}, "forms=0"),
+            ({"epochs": 0}, "epochs=0"),
+            ({"neighbors": 1}, "neighbors=1"),
+            ({"validation_fraction": 1.0}, "validation_fraction=1.0"),
+            ({"class_weight": {7: 1.0}}, "class_weight names 7"),
+            ({"class_weight": "even"}, "class_weight='even'"),
+        ],
+    )
+    def test_options(self, options, message, data):
+        clouds, y, *_ = data
+        with pytest.raises(ValueError, match=message):
+            pf.PointFormClassifier(**(SMALL | options)).fit(clouds, y)
+
+    def test_another_width(self, fitted):
+        with pytest.raises(
+            ValueError,
+            match="the clouds have 3 features, but PointFormClassifier was fitted with 2",
+        ):
+            fitted.predict([np.random.default_rng(0).normal(size=(20, 3))])
+
+    def test_unfitted(self, data, tmp_path):
+        clf = pf.PointFormClassifier()
+        for call in (clf.predict_proba, clf.comparison_matrices):
+            with pytest.raises(NotFittedError):
+                call(data[0])
+        with pytest.raises(NotFittedError):
+            clf.save(tmp_path / "model")

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+import pointforms as pf
+from pointforms.nn.stores import FieldStore, pad
+
+D = 4
+
+
+@pytest.fixture
+def fields(rng):
+    return pf.gram_fields([rng.normal(size=(n, D)) for n in (12, 30, 45)], dimension=2)
+
+
+class TestStore:
+    def test_gather_pads_and_weighs(self, fields):
+        store = FieldStore(fields, dtype=torch.float64)
+        batch = store.gather(torch.tensor([2, 0]))
+        assert batch.points.shape == (2, 45, D)
+        assert torch.equal(batch.points[1, :12], fields[0].points)
+        assert float(batch.weights[1, 12:].abs().max()) == 0.0
+        torch.testing.assert_close(batch.weights.sum(1), torch.ones(2, dtype=torch.float64))
+        G = batch.factor[0] @ batch.factor[0].mT
+        torch.testing.assert_close(G, fields[2].matrix())
+
+    def test_a_part_stands_for_the_whole(self, fields):
+        store = FieldStore(fields, dtype=torch.float64)
+        rows = torch.stack([torch.randperm(45)[:20], torch.arange(20)])
+        batch = store.gather(torch.tensor([2, 0]), rows)
+        torch.testing.assert_close(batch.weights.sum(1), torch.ones(2, dtype=torch.float64))
+        assert torch.equal(batch.points[0], fields[2].points[rows[0]])
+
+    def test_moments(self, fields):
+        store = FieldStore(fields, dtype=torch.float64)
+        mean, scale = store.moments([0, 2])
+        points = torch.cat([fields[0].points, fields[2].points])
+        torch.testing.assert_close(mean, points.mean(0))
+        torch.testing.assert_close(scale, points.std(0, correction=0))
+
+    def test_pad_reads_numbered_rows(self):
+        rows = torch.arange(10.0).view(5, 2)
+        padded, mask = pad(rows, torch.tensor([0, 0, 0, 2, 2]))
+        assert padded.shape == (3, 3, 2)
+        assert mask.sum(1).tolist() == [3, 0, 2]
+        assert torch.equal(padded[2, :2], rows[3:])
