@@ -24,16 +24,28 @@ class Curve:
     Attributes
     ----------
     label : str
-    x, means : sequence of float
+        Name of the line in the legend.
+    x : sequence of float
+        Positions on the horizontal axis.
+    means : sequence of float
+        The mean at each position.
     halves : sequence of float
         Half the width of each interval; NaN where there is none.
     colour : str
+        A matplotlib colour.
     mark : str
         A matplotlib marker.
     line : str, default "-"
         A matplotlib line style.
     filled : bool, default True
         Whether markers are filled.
+
+    Examples
+    --------
+    >>> from pointforms import plot
+    >>> curve = plot.Curve("raw", [500, 1000], [0.2, 0.1], [0.02, 0.01], "black", "o")
+    >>> curve.label, curve.line
+    ('raw', '-')
     """
 
     label: str
@@ -53,9 +65,18 @@ class RatePanel:
     Attributes
     ----------
     title : str
+        Title of the panel.
     curves : sequence of Curve
+        Errors against the number of points.
     bound : float
         Slope of the theory's bound on logarithmic axes.
+
+    Examples
+    --------
+    >>> from pointforms import plot
+    >>> curve = plot.Curve("raw", [500, 1000], [0.2, 0.1], [0.02, 0.01], "black", "o")
+    >>> plot.RatePanel("sphere", [curve], bound=-0.25).title
+    'sphere'
     """
 
     title: str

@@ -37,11 +37,17 @@ class TaskEntry:
     Attributes
     ----------
     name : str
-    clouds, points : int
-        Usual number of clouds, and of points in the largest of them.
-    features, classes : int
+        Name of the task.
+    clouds : int
+        Usual number of clouds.
+    points : int
+        Usual number of points in the largest cloud.
+    features : int
+        Number of features.
+    classes : int
+        Number of classes.
     description : str
-        One line.
+        One line about the task.
     maker : str
         The function that makes the task, as "module:function". It takes the seed and, where the
         size can be chosen, `clouds` and `points`.
@@ -190,6 +196,7 @@ def register(entry: TaskEntry) -> None:
     Parameters
     ----------
     entry : TaskEntry
+        The entry to add.
 
     Examples
     --------

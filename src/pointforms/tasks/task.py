@@ -18,6 +18,7 @@ class FoldPart:
     Attributes
     ----------
     clouds : list of (n_i, D) array
+        The clouds.
     labels, groups : (m,) array
     index : (m,) array
         Their positions in the task.
@@ -48,14 +49,19 @@ class Task:
     Parameters
     ----------
     name : str
+        Name of the task.
     clouds : list of (n_i, D) array
+        The clouds.
     labels : (N,) array of int
         Indices into `class_names`.
     groups : (N,) array
         Clouds of one group, such as a patient, stay on one side of every split.
     feature_names : tuple of str
+        Names of the D features.
     class_names : tuple of str
+        Names of the classes, in the order of the labels.
     description : str, default ""
+        One line about the task.
     seed : int, default 0
         Seed of the folds, and of the clouds where they are simulated.
     folds : (N,) array of int, optional
