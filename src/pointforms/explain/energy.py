@@ -78,10 +78,10 @@ class PredictionSplit:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> split = PredictionSplit([np.array([[0.5], [0.25]])], np.array([1.0]), np.array([[1.75]]))
-    >>> bool(split.baseline + split.points[0].sum(0) == split.output[0])
-    True
+    >>> points = [np.array([[0.25], [0.5]])]
+    >>> split = PredictionSplit(points, np.array([0.5]), np.array([[1.25]]))
+    >>> (split.baseline + split.points[0].sum(0)).tolist()
+    [1.25]
     """
 
     points: list[np.ndarray]
@@ -105,7 +105,7 @@ def prediction_split(estimator: Any, clouds: Any, reference: Any = None) -> Pred
     estimator : PointFormClassifier or PointFormRegressor
         A fitted estimator.
     clouds : list of (n_i, D) arrays, or Gram fields
-        The clouds to explain.
+        One array per cloud, all with the same features.
     reference : list of (n_i, D) arrays, or Gram fields, optional
         Clouds that predictions are compared with, such as the training clouds. By default the
         given clouds, of which there must then be several.

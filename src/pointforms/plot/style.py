@@ -79,28 +79,28 @@ def new_figure(height: float, width: float = PAGE) -> Figure:
 
 @styled
 def save(figure: Figure, *paths: PathLike) -> list[Path]:
-    """Write a figure to files ending in .pdf, .svg or .png: all of them, or none.
+    """Write a figure to files: all of them, or none.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        The figure to write.
+        Any figure.
     *paths : path-like
-        One or more files.
+        Files ending in .pdf, .svg or .png. Folders are created.
 
     Returns
     -------
     list of Path
-        The files written.
+        The files.
 
     Examples
     --------
     >>> import tempfile
     >>> from pointforms import plot
-    >>> figure = plot.forest(["a", "b"], [0.7, 0.9], [0.6, 0.8], [0.8, 1.0])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [file.name for file in plot.save(figure, f"{folder}/a.svg", f"{folder}/a.png")]
-    ['a.svg', 'a.png']
+    >>> figure = plot.forest(["a"], [0.7], [0.6], [0.8])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> [file.name for file in plot.save(figure, folder / "forest.png", folder / "forest.svg")]
+    ['forest.png', 'forest.svg']
     """
     files = [picture_path(path) for path in paths]
     metadata: dict[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}

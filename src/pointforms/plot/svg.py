@@ -51,7 +51,7 @@ def to_svg(figure: Figure, alt: str, prefix: str) -> str:
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        The figure to convert.
+        Any figure of this package.
     alt : str
         What the figure shows, for readers who do not see it.
     prefix : str

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class Curve:
     """Means with intervals, as one line of a figure.
 
-    Attributes
+    Parameters
     ----------
     label : str
-        Name of the line in the legend.
+        Name in the legend.
     x : sequence of float
-        Positions on the horizontal axis.
+        What the means were measured at.
     means : sequence of float
-        The mean at each position.
+        One per x.
     halves : sequence of float
         Half the width of each interval; NaN where there is none.
     colour : str
@@ -42,10 +42,9 @@ class Curve:
 
     Examples
     --------
-    >>> from pointforms import plot
-    >>> curve = plot.Curve("raw", [500, 1000], [0.2, 0.1], [0.02, 0.01], "black", "o")
-    >>> curve.label, curve.line
-    ('raw', '-')
+    >>> curve = Curve("corrected", [0, 1], [0.1, 0.2], [0.01, 0.02], "C0", "o")
+    >>> curve.line
+    '-'
     """
 
     label: str
@@ -62,21 +61,20 @@ class Curve:
 class RatePanel:
     """Errors of one manifold against the number of points.
 
-    Attributes
+    Parameters
     ----------
     title : str
         Title of the panel.
     curves : sequence of Curve
-        Errors against the number of points.
+        Errors by the number of points.
     bound : float
         Slope of the theory's bound on logarithmic axes.
 
     Examples
     --------
-    >>> from pointforms import plot
-    >>> curve = plot.Curve("raw", [500, 1000], [0.2, 0.1], [0.02, 0.01], "black", "o")
-    >>> plot.RatePanel("sphere", [curve], bound=-0.25).title
-    'sphere'
+    >>> panel = RatePanel("circle", [], -0.15)
+    >>> panel.bound
+    -0.15
     """
 
     title: str

@@ -34,20 +34,20 @@ _LEAST = {"clouds": 20, "points": 2}
 class TaskEntry:
     """A task in the catalogue.
 
-    Attributes
+    Parameters
     ----------
     name : str
-        Name of the task.
+        Its name in :func:`load`, manifests and tables.
     clouds : int
         Usual number of clouds.
     points : int
         Usual number of points in the largest cloud.
     features : int
-        Number of features.
+        Number of features of a point.
     classes : int
         Number of classes.
     description : str
-        One line about the task.
+        One line.
     maker : str
         The function that makes the task, as "module:function". It takes the seed and, where the
         size can be chosen, `clouds` and `points`.

@@ -18,7 +18,6 @@ class FoldPart:
     Attributes
     ----------
     clouds : list of (n_i, D) array
-        The clouds.
     labels, groups : (m,) array
     index : (m,) array
         Their positions in the task.
@@ -49,9 +48,9 @@ class Task:
     Parameters
     ----------
     name : str
-        Name of the task.
+        Its name in tables and file names.
     clouds : list of (n_i, D) array
-        The clouds.
+        The points of the N clouds.
     labels : (N,) array of int
         Indices into `class_names`.
     groups : (N,) array
@@ -59,9 +58,9 @@ class Task:
     feature_names : tuple of str
         Names of the D features.
     class_names : tuple of str
-        Names of the classes, in the order of the labels.
+        Names of the classes.
     description : str, default ""
-        One line about the task.
+        One line.
     seed : int, default 0
         Seed of the folds, and of the clouds where they are simulated.
     folds : (N,) array of int, optional
