@@ -114,4 +114,4 @@ def test_errors_say_what_was_passed(data):
     with pytest.raises(ValueError, match="groups has 3 entries for 30 clouds"):
         logistic_regression(0).fit(clouds, y, groups=[1, 2, 3])
     with pytest.raises(ValueError, match="head='ridge'"):
-        FeatureClassifier(PooledSummaries(), head="ridge").fit(clouds, y)  # type: ignore[arg-type]
+        FeatureClassifier(features=PooledSummaries(), head="ridge").fit(clouds, y)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def clouds_of(rng, sizes, D=3):
 
 
 def prepared(name, clouds):
-    model = NeuralClassifier(name, neighbors=5, dtype="float64", random_state=0)
+    model = NeuralClassifier(network=name, neighbors=5, dtype="float64", random_state=0)
     model.n_features_in_ = clouds[0].shape[1]
     store = model.make_store(model.prepare(clouds))
     torch.manual_seed(0)
@@ -137,8 +137,8 @@ def test_pyramids_hold_far_points_and_their_neighbours(rng):
     among = distance[np.ix_(chosen, chosen)]
     np.testing.assert_array_equal(middle[:, 5:], among.argsort(1)[:, :4])
     np.testing.assert_array_equal(top[:, 1:5], among[top[:, 0]].argsort(1)[:, :4])
-    with pytest.raises(ValueError, match="pyramids of 3 levels for a network of 5"):
-        NeuralClassifier("point-transformer").prepare([pyramid])
+    with pytest.raises(ValueError, match="the pyramids have 3 levels, the network 5"):
+        NeuralClassifier(network="point-transformer").prepare([pyramid])
 
 
 def test_graphs_hold_nearest_neighbours(rng):
@@ -159,7 +159,7 @@ def test_overfits_sixteen_clouds(name, rng):
     clouds = [rng.normal(size=(n, 3)) + rng.normal(size=3) for n in rng.integers(6, 20, 16)]
     y = np.arange(16) % 2
     model = NeuralClassifier(
-        name, neighbors=5, epochs=150, validation_fraction=0, patience=150, batch_size=16,
+        network=name, neighbors=5, epochs=150, validation_fraction=0, patience=150, batch_size=16,
         weight_decay=0, random_state=0,
     )  # fmt: skip
     assert (model.fit(clouds, y).predict(clouds) == y).all()
@@ -172,7 +172,7 @@ def test_learns_what_it_is_made_for(name, rng):
     for label in y:
         shape = np.array([[1.0, 1.0], [1.0, 0.3], [0.3, 1.0]])[label]
         clouds.append(rng.normal(size=(rng.integers(20, 40), 2)) * shape)
-    model = NeuralClassifier(name, neighbors=8, epochs=40, random_state=0)
+    model = NeuralClassifier(network=name, neighbors=8, epochs=40, random_state=0)
     model.fit(clouds[:90], y[:90])
     found = model.predict_proba(clouds[90:])
     assert found.shape == (30, 3)
@@ -184,7 +184,9 @@ def test_ragged_clouds_and_repeatable_fits(name, rng):
     clouds = [rng.normal(size=(n, 3)) for n in (4, 2000, 5, 40, 7, 12, 30, 9)]
     y = np.array(["a", "b", "c", "a", "b", "c", "a", "b"])
     model = clone(
-        NeuralClassifier(name, epochs=1, batch_size=2, validation_fraction=0, random_state=0)
+        NeuralClassifier(
+            network=name, epochs=1, batch_size=2, validation_fraction=0, random_state=0
+        )
     )
     found = model.fit(clouds, y).predict_proba(clouds)
     assert found.shape == (8, 3)
@@ -198,9 +200,11 @@ def test_ragged_clouds_and_repeatable_fits(name, rng):
 
 def test_graphs_are_shared(rng):
     clouds = [rng.normal(size=(10, 2)) for _ in range(12)]
-    graphs = NeuralClassifier("gcn").prepare(clouds)
-    assert all(a is b for a, b in zip(NeuralClassifier("gin").prepare(graphs), graphs, strict=True))
-    model = NeuralClassifier("mlp", epochs=1, random_state=0).fit(graphs, np.arange(12) % 2)
+    graphs = NeuralClassifier(network="gcn").prepare(clouds)
+    assert all(
+        a is b for a, b in zip(NeuralClassifier(network="gin").prepare(graphs), graphs, strict=True)
+    )
+    model = NeuralClassifier(network="mlp", epochs=1, random_state=0).fit(graphs, np.arange(12) % 2)
     assert model.predict(graphs).shape == (12,)
 
 
@@ -211,7 +215,7 @@ def test_many_fits_train_together(rng):
     clouds = [rng.normal(size=(10, 2)) for _ in range(24)]
     y, folds = np.arange(24) % 2, np.arange(24) // 12
     for name in ("mlp", "set-transformer", "pointnet"):
-        model = NeuralClassifier(name, epochs=2, dtype="float64", batch_size=8)
+        model = NeuralClassifier(network=name, epochs=2, dtype="float64", batch_size=8)
         found = [cross_fit(model, clouds, y, folds, (0, 1), together=t) for t in (True, False)]
         np.testing.assert_allclose(
             found[0].probabilities, found[1].probabilities, rtol=0, atol=1e-5
@@ -221,13 +225,13 @@ def test_many_fits_train_together(rng):
 def test_wrong_options(rng):
     clouds = [rng.normal(size=(10, 2)) for _ in range(4)]
     with pytest.raises(ValueError, match="network='resnet': expected one of"):
-        NeuralClassifier("resnet").fit(clouds, [0, 1, 0, 1])
+        NeuralClassifier(network="resnet").fit(clouds, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="neighbors=0"):
-        NeuralClassifier("gcn", neighbors=0).fit(clouds, [0, 1, 0, 1])
+        NeuralClassifier(network="gcn", neighbors=0).fit(clouds, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="no model 'resnet': expected one of 'npf-tri-1'"):
         models.make("resnet")
     with pytest.raises(ValueError, match="points_per_epoch"):
-        NeuralClassifier("gcn", points_per_epoch=5).fit(clouds, [0, 1, 0, 1])
+        NeuralClassifier(network="gcn", points_per_epoch=5).fit(clouds, [0, 1, 0, 1])
 
 
 def test_every_model_can_be_made():

@@ -47,6 +47,7 @@ def explain(
     label: options.LABEL = "label",
     group: options.GROUP = None,
     features: options.FEATURES = None,
+    wide: options.WIDE = False,
 ) -> None:
     """Print which features, or pairs of features, a classifier's forms use.
 
@@ -85,7 +86,7 @@ def explain(
         if salience.columns and y is task.labels:  # numbers, which index the names
             salience = replace(salience, columns=tuple(task.class_names))
         shown = salience.table()
-        print_table(replace(shown, rows=shown.rows[:most], notes=()))
+        print_table(replace(shown, rows=shown.rows[:most], notes=()), wide)
         if len(salience) > most:
             typer.echo(f"… and {len(salience) - most} more (--most)")
         typer.echo(salience.summary())

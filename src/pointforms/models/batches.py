@@ -1,4 +1,4 @@
-"""Clouds, and graphs on them, as batches that networks read."""
+"""Batches of clouds, and of graphs on them, for networks."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Weights = Literal["sum", "mean", "gcn"]
 
 
 def sparse_rows(starts: Tensor, columns: Tensor, values: Tensor, size: tuple[int, int]) -> Tensor:
-    """A sparse matrix by rows."""
-    with warnings.catch_warnings():  # torch calls the format a beta
+    """Return a sparse matrix in compressed rows."""
+    with warnings.catch_warnings():  # torch calls the format experimental
         warnings.filterwarnings("ignore", "Sparse CSR tensor support", UserWarning)
         return torch.sparse_csr_tensor(starts, columns, values, size, check_invariants=False)
 
@@ -43,16 +43,16 @@ class CloudBatch:
 
 @dataclass(frozen=True)
 class GraphBatch:
-    """B clouds with their graphs: nodes are the B n places, padding included.
+    """B clouds with their graphs; nodes are the B n positions, padding included.
 
     Attributes
     ----------
     points : (B, n, D)
     real : (B, n)
-    starts : (B n + 1,)
-        Where the neighbours of each node start in `neighbors`,
-    neighbors : (E,)
-        which holds every node itself too, ascending.
+    starts : (B n + 1,) tensor
+        Where the neighbours of each node start in `neighbors`.
+    neighbors : (E,) tensor
+        The neighbours of each node and the node itself, ascending.
     """
 
     points: Tensor
@@ -64,17 +64,17 @@ class GraphBatch:
         return self.points, self.real, self.starts, self.neighbors
 
     def owners(self) -> Tensor:
-        """The node that each entry of `neighbors` is a neighbour of."""
+        """Return the node to which each entry of `neighbors` belongs."""
         nodes = torch.arange(len(self.starts) - 1, device=self.starts.device)
         return nodes.repeat_interleave(self.starts.diff())
 
     def edge_index(self) -> Tensor:
-        """Edges (source, target) as PyTorch Geometric writes them, without loops: (2, E')."""
+        """Return edges (source, target) as PyTorch Geometric has them, without loops: (2, E')."""
         edges = torch.stack([self.neighbors, self.owners()])
         return edges[:, edges[0] != edges[1]]
 
     def adjacency(self, weights: Weights) -> Tensor:
-        """A sparse matrix: sums or means over neighbours, or GCN's normalisation with loops."""
+        """Return a sparse matrix of sums or means over neighbours, or of GCN's normalisation."""
         owners, neighbors = self.owners(), self.neighbors
         degree = (self.starts.diff() - 1).to(self.points.dtype)  # a node is in its own list
         loop = owners == neighbors
@@ -89,7 +89,7 @@ class GraphBatch:
         return sparse_rows(self.starts, neighbors, values, (len(degree), len(degree)))
 
     def mask(self) -> Tensor:
-        """Which nodes of a cloud are neighbours, themselves not: (B, n, n)."""
+        """Return which nodes of a cloud are neighbours, not counting themselves: (B, n, n)."""
         B, n = self.real.shape
         owners, neighbors = self.owners(), self.neighbors
         mask = torch.zeros(B * n, n, dtype=torch.bool, device=owners.device)
@@ -105,11 +105,11 @@ class CloudStore(PointStore):
     batch: type = CloudBatch
 
     def numbers(self) -> int:
-        """Numbers that a step of a network of ordinary width makes of each point."""
+        """Return how many numbers a network of ordinary width computes per point in one step."""
         return 64
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> Any:
-        """The clouds of index (..., B), whole, or with some rows (..., B, m) of each."""
+        """Return the clouds of index (..., B), with all points or with rows (..., B, m) of each."""
         place, real = self.places(index, rows)
         return CloudBatch(self.points[place], real.to(self.points.dtype))
 
@@ -132,12 +132,12 @@ class GraphStore(CloudStore):
         self.first_edges = (edges.cumsum(0) - edges).to(device)
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> GraphBatch:
-        """The clouds of index (B,), whole: a graph has no parts."""
+        """Return the clouds of index (B,), with all of their points."""
         if rows is not None:
-            raise ValueError("points_per_epoch is for networks without graphs")
+            raise ValueError("points_per_epoch: expected None, graphs need all points of a cloud")
         place, real = self.places(index)
         B, n = place.shape
-        # entries of each cloud, moved to the places of its nodes
+        # entries of each cloud, moved to the positions of its nodes
         count, first = self.edges[index], self.first_edges[index]
         entries = torch.arange(int(count.sum()), device=index.device)
         shift = (first - (count.cumsum(0) - count)).repeat_interleave(count)

@@ -1,7 +1,7 @@
 """Classical classifiers on features of clouds: logistic regression, random forest, RBF-SVM.
 
-What they choose (penalties, kernel widths) they choose by cross-validation inside the training
-clouds, groups kept apart.
+Penalties and kernel widths are chosen by cross-validation inside the training clouds, with groups
+kept together.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from pointforms.summaries import PooledSummaries
 
 Head = Literal["logistic", "forest", "svm"]
 Folds = list[tuple[np.ndarray, np.ndarray]]
-_Fitted = tuple[Any, dict[str, Any], float]  # a classifier, what was chosen, and at what loss
+_Fitted = tuple[Any, dict[str, Any], float]  # a classifier, the chosen options, and their loss
 
 _FOLDS = 5
-# Inverse penalties of the logistic regression; without folds to choose by, the default. So many
-# worse ones in a row end the search.
+# Inverse penalties of the logistic regression, the one that is used without folds, and the number
+# of worse ones in a row that ends the search.
 _LOGISTIC_C, _LOGISTIC_DEFAULT, _LOGISTIC_PATIENCE = np.logspace(-5, 3, 17), 1e-2, 3
-# Of the SVM: C, and γ in units of 1 / features, what standardised features call for.
+# C of the SVM, and γ in units of 1 / features, which suits standardised features.
 _SVM_C = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 _SVM_GAMMA = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 _SVM_DEFAULT = (1.0, 1.0)
-# Share of the features that a split of a tree looks at.
+# Share of the features that a split of a tree considers.
 _FOREST_SHARES: tuple[float | str, ...] = ("sqrt", 0.1)
 _TREES, _TREES_TO_CHOOSE = 500, 60
 
@@ -52,30 +52,36 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     features : transformer
-        From a list of (n_i, D) clouds to features (N, f). It does not see the labels. If it has
-        a method `choices()`, names and columns of alternative sets of features, the set is
-        chosen too.
-    head : "logistic", "forest" or "svm"
+        From a list of (n_i, D) clouds to features (N, f), without using the labels. If it has a
+        method `choices()`, which returns names and columns of alternative sets of features, the
+        set is chosen too.
+    head : {"logistic", "forest", "svm"}, default "logistic"
         Penalised logistic regression, random forest, or an SVM with Gaussian kernel and
         calibrated probabilities. Penalty, kernel width and the forest's share of features are
-        those of the smallest log-loss over five folds of the training clouds.
-    random_state : int, RandomState or None
-        Of the inner folds and the forest.
+        those of the smallest log loss over five folds of the training clouds.
+    random_state : int, RandomState or None, default None
+        Seed of the inner folds and the forest.
 
     Attributes
     ----------
-    classes_ : (C,)
-    features_, columns_, head_ : the fitted transformer, the features used, and the classifier
+    classes_ : (C,) array
+    features_ : transformer
+        The fitted transformer.
+    columns_ : array of int
+        The features that are used.
+    head_ : classifier
+        The fitted classifier.
     chosen_ : dict
-        What cross-validation chose; empty where a class has a single group, which leaves
-        nothing to validate on, and defaults are taken.
+        The options that cross-validation chose; empty where a class has a single group, so that
+        there is nothing to validate on and defaults are used.
     validation_loss_ : float
-        Its log-loss there.
+        The log loss of the chosen options in cross-validation.
     n_features_in_ : int
     """
 
     def __init__(
         self,
+        *,
         features: Any,
         head: Head = "logistic",
         random_state: int | np.random.RandomState | None = None,
@@ -95,10 +101,10 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        clouds : list of (n_i, D), or of their Gram fields
-        y : (N,)
+        clouds : list of (n_i, D) array, or of their Gram fields
+        y : (N,) array
             Labels of any kind.
-        groups : (N,) or None
+        groups : (N,) array, optional
             Clouds of one group stay on one side of every inner split.
         """
         head, transformer = self._options()
@@ -122,7 +128,7 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit_head(
         self, X: np.ndarray, codes: np.ndarray, folds: Folds, head: Head, seed: int
     ) -> None:
-        """Fit the head on every choice of features and keep the best; without folds, the first."""
+        """Fit the head on every set of features and keep the best; without folds, use the first."""
         choices = {"all": np.arange(X.shape[1])}
         if hasattr(self.features_, "choices"):
             choices = self.features_.choices()
@@ -137,34 +143,34 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     self.chosen_ = chosen | {"features": name}
 
     def _options(self) -> tuple[Head, Any]:
-        """The kind of head, and the unfitted transformer."""
+        """Return the kind of head, and the unfitted transformer."""
         return self.head, clone(self.features)
 
     def prepare(self, clouds: Any) -> list[Any]:
-        """What is computed of every cloud once: Gram fields where the features come from them."""
+        """Compute once what every fit needs: Gram fields, where the features come from them."""
         _, transformer = self._options()
         if hasattr(transformer, "prepare"):
             return list(transformer.prepare(clouds))
         return list(clouds)
 
     def predict_proba(self, clouds: Any) -> np.ndarray:
-        """Probabilities of the classes: (N, C)."""
+        """Return the probabilities of the classes: (N, C)."""
         check_is_fitted(self, "head_")
         clouds = list(clouds)
         self._check_width(clouds)
         with _one_thread():
             X = self.features_.transform(clouds)[:, self.columns_]
-            found: np.ndarray = self.head_.predict_proba(X)
-        return found
+            probabilities: np.ndarray = self.head_.predict_proba(X)
+        return probabilities
 
     def predict(self, clouds: Any) -> np.ndarray:
-        """The most probable class of each cloud: (N,)."""
+        """Return the most probable class of each cloud: (N,)."""
         best = self.predict_proba(clouds).argmax(1)
-        found: np.ndarray = self.classes_[best]
-        return found
+        labels: np.ndarray = self.classes_[best]
+        return labels
 
     def _check_width(self, clouds: list[Any]) -> None:
-        """Refuse another width here, before geometry is asked for the fitted dimension."""
+        """Check the width here, before geometry uses the fitted dimension."""
         if clouds:
             points = clouds[0].points if isinstance(clouds[0], GramField) else clouds[0]
             shape = np.shape(points)
@@ -179,23 +185,27 @@ def logistic_regression(
     random_state: int | np.random.RandomState | None = None,
 ) -> FeatureClassifier:
     """Logistic regression on pooled summaries, its L2 penalty chosen by cross-validation."""
-    return FeatureClassifier(PooledSummaries(), "logistic", random_state)
+    return _on_summaries("logistic", random_state)
 
 
 def random_forest(random_state: int | np.random.RandomState | None = None) -> FeatureClassifier:
     """500 trees on pooled summaries, the features of a split chosen by cross-validation."""
-    return FeatureClassifier(PooledSummaries(), "forest", random_state)
+    return _on_summaries("forest", random_state)
 
 
 def rbf_svm(random_state: int | np.random.RandomState | None = None) -> FeatureClassifier:
     """SVM with Gaussian kernel on pooled summaries, C and γ chosen by cross-validation."""
-    return FeatureClassifier(PooledSummaries(), "svm", random_state)
+    return _on_summaries("svm", random_state)
+
+
+def _on_summaries(head: Head, random_state: Any) -> FeatureClassifier:
+    return FeatureClassifier(features=PooledSummaries(), head=head, random_state=random_state)
 
 
 def inner_folds(codes: np.ndarray, groups: Any, seed: int) -> Folds:
-    """Up to five folds (train, validation) with every class on both sides, groups kept together.
+    """Return up to five folds (train, validation) with every class on both sides.
 
-    None at all where classes and groups allow no two.
+    Groups stay together. The list is empty where classes and groups do not allow two folds.
     """
     members = np.arange(len(codes)) if groups is None else np.unique(groups, return_inverse=True)[1]
     classes = np.unique(codes)
@@ -209,8 +219,8 @@ def inner_folds(codes: np.ndarray, groups: Any, seed: int) -> Folds:
 
 
 def _logistic(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
-    # An L2-penalised linear model sees features only through their products, which rotation
-    # keeps: N clouds need no more than N coordinates.
+    # An L2-penalised linear model depends on features only through their products, which do not
+    # change under rotation: N clouds need no more than N coordinates.
     steps = (
         [StandardScaler(), PCA(svd_solver="full")] if X.shape[1] > len(X) else [StandardScaler()]
     )
@@ -220,8 +230,8 @@ def _logistic(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
     for C in _LOGISTIC_C if folds else ():
         loss = 0.0
         for model, (train, validation) in zip(models, folds, strict=True):
-            found = model.set_params(C=C).fit(Z[train], y[train]).predict_proba(Z[validation])
-            loss += log_loss(y[validation], found) / len(folds)
+            model.set_params(C=C).fit(Z[train], y[train])
+            loss += log_loss(y[validation], model.predict_proba(Z[validation])) / len(folds)
         losses.append(loss)
         if len(losses) - np.argmin(losses) > _LOGISTIC_PATIENCE:
             break  # weaker penalties overfit, and are slow to fit
@@ -238,9 +248,9 @@ def _forest(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
     losses = []
     for share in _FOREST_SHARES if folds else ():
         model = RandomForestClassifier(_TREES_TO_CHOOSE, max_features=share, random_state=seed)
-        found = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
+        probabilities = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
         # a class that no tree votes for is improbable, not impossible
-        votes = found * _TREES_TO_CHOOSE + 1
+        votes = probabilities * _TREES_TO_CHOOSE + 1
         losses.append(log_loss(y, votes / votes.sum(1, keepdims=True)))
     chosen = {"max_features": _FOREST_SHARES[int(np.argmin(losses))]} if folds else {}
     options: dict[str, Any] = {"max_features": "sqrt"} | chosen
@@ -271,7 +281,7 @@ def _svm(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
 
 
 def _calibrated_loss(margins: np.ndarray, y: np.ndarray) -> float:
-    """Log-loss of the margins (N, 1 or C) once a logistic curve makes them probabilities."""
+    """Return the log loss of margins (N, 1 or C) that a logistic curve turns into probabilities."""
     curve = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(margins, y)
     return float(log_loss(y, curve.predict_proba(margins)))
 
@@ -284,5 +294,5 @@ _HEADS: dict[str, Callable[..., _Fitted]] = {
 
 
 def _one_thread() -> Any:
-    """The matrices are small: on a busy machine several BLAS threads are many times slower."""
+    """Limit BLAS to one thread: on small matrices and a busy machine, more are much slower."""
     return threadpool_limits(1, user_api="blas")

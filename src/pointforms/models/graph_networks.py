@@ -13,7 +13,7 @@ from torch_geometric.nn import GCNConv, GINConv, SAGEConv, TransformerConv
 from pointforms.models.batches import GraphBatch, Weights
 from pointforms.models.layers import Standardized, mean_pool
 
-# Clouds of up to so many points attend by masked dense products: ten times faster than by edges.
+# Clouds of up to this many points attend by masked dense products, ten times faster than by edges.
 _DENSE = 512
 
 
@@ -30,7 +30,7 @@ class _GraphNetwork(Standardized, ABC):
 
     @abstractmethod
     def convolution(self, inputs: int, outputs: int) -> nn.Module:
-        """A layer."""
+        """Return a layer."""
 
     def forward(self, batch: GraphBatch, counts: Tensor | None = None) -> Tensor:
         A = batch.adjacency(self.weights)
@@ -52,7 +52,7 @@ class GCN(_GraphNetwork):
 
 
 class GIN(_GraphNetwork):
-    """Graph isomorphism network (Xu and others, 2019): one linear map a layer, trained ε."""
+    """Graph isomorphism network (Xu and others, 2019): one linear map per layer, trained ε."""
 
     weights = "sum"
 
@@ -70,8 +70,8 @@ class GraphSAGE(_GraphNetwork):
         return SAGEConv(inputs, outputs, aggr="sum")  # type: ignore[no-any-return]
 
 
-class _Attention(TransformerConv):  # type: ignore[misc]
-    """TransformerConv, by masked dense products where clouds are small."""
+class _EdgeAttention(TransformerConv):  # type: ignore[misc]
+    """TransformerConv, computed by masked dense products where clouds are small."""
 
     def forward(self, x: Tensor, batch: GraphBatch, mask: Tensor | None) -> Tensor:  # type: ignore[override]
         if mask is None:
@@ -82,10 +82,10 @@ class _Attention(TransformerConv):  # type: ignore[misc]
         def split(t: Tensor) -> Tensor:
             return t.view(B, n, self.heads, self.out_channels).transpose(1, 2)
 
-        heard = functional.scaled_dot_product_attention(
+        attended = functional.scaled_dot_product_attention(
             split(self.lin_query(x)), split(self.lin_key(x)), split(self.lin_value(x)), mask
         )
-        skipped: Tensor = heard.transpose(1, 2).reshape(B * n, -1) + self.lin_skip(x)
+        skipped: Tensor = attended.transpose(1, 2).reshape(B * n, -1) + self.lin_skip(x)
         return skipped
 
 
@@ -96,7 +96,7 @@ class GraphTransformer(Standardized):
         super().__init__(features)
         widths = (features, hidden, hidden)
         self.layers = nn.ModuleList(
-            _Attention(width, hidden // heads, heads=heads) for width in widths
+            _EdgeAttention(width, hidden // heads, heads=heads) for width in widths
         )
         self.inner = nn.Linear(hidden, hidden)
         self.head = nn.Linear(hidden, outputs)
@@ -106,7 +106,7 @@ class GraphTransformer(Standardized):
         mask: Any = batch.mask().unsqueeze(1) if small else None
         h = self.standardized(batch.points).flatten(0, 1)
         for layer in self.layers:
-            # normalised without parameters: neighbours differ little, and deep layers must see it
+            # normalised without parameters, so that deep layers see how little neighbours differ
             h = torch.relu(functional.layer_norm(layer(h, batch, mask), (self.inner.in_features,)))
         pooled = mean_pool(h.view(*batch.real.shape, -1), batch.real)
         out: Tensor = self.head(torch.relu(self.inner(pooled)))

@@ -1,4 +1,4 @@
-"""Networks that climb a pyramid: PointNet++ and PointTransformer."""
+"""Networks on the pyramids of clouds: PointNet++ and PointTransformer."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from pointforms.nn.network import FeatureNorm
 
 
 def _take(h: Tensor, places: Tensor) -> Tensor:
-    """Rows of h (N, H): places (..., ) -> (..., H). Its gradient is faster than indexing's."""
+    """Return rows of h (N, H) at places (...): (..., H). Faster to differentiate than indexing."""
     return h.index_select(0, places.flatten()).view(*places.shape, h.shape[-1])
 
 
 def _counted(real: Tensor, counts: Tensor | None) -> Tensor:
-    """Points that statistics are made of: not padding, nor clouds that fill up a batch."""
+    """Return which points count in statistics: not padding, nor clouds that fill up a batch."""
     return (real if counts is None else real * counts[:, None]).flatten()
 
 
 def _grouped_max(h: Tensor, has: Tensor) -> Tensor:
-    """Maximum over the neighbours there are: (N, k, H) -> (N, H)."""
+    """Return the maximum over existing neighbours: (N, k, H) -> (N, H)."""
     return h.masked_fill(~has.unsqueeze(-1), -torch.inf).amax(1)
 
 
 class PointNetPlusPlus(Standardized):
-    """Two set abstractions, then a PointNet of what they found (Qi and others, 2017).
+    """Two set abstractions, then a PointNet on their features (Qi and others, 2017).
 
-    A set abstraction maps the neighbours of every centre, seen from it, and takes the maximum.
+    A set abstraction maps the neighbours of every centre, relative to it, and takes the maximum.
     """
 
     ratios = (0.5, 0.25)
@@ -72,8 +72,8 @@ class _VectorAttention(PointTransformerConv):  # type: ignore[misc]
         delta = self.pos_nn(pos.unsqueeze(1) - _take(pos, level.beside))
         score = self.lin_dst(x).unsqueeze(1) - _take(self.lin_src(x), level.beside) + delta
         score = self.attn_nn(score).masked_fill(~level.has_beside.unsqueeze(-1), -torch.inf)
-        heard: Tensor = (score.softmax(1) * (_take(self.lin(x), level.beside) + delta)).sum(1)
-        return heard
+        attended: Tensor = (score.softmax(1) * (_take(self.lin(x), level.beside) + delta)).sum(1)
+        return attended
 
 
 class _Block(nn.Module):
@@ -90,8 +90,8 @@ class _Block(nn.Module):
         )
 
     def forward(self, h: Tensor, x: Tensor, level: Level) -> Tensor:
-        heard = self.attention(torch.relu(self.enter(h)), x, level)
-        out: Tensor = torch.relu(h + self.leave(heard))
+        attended = self.attention(torch.relu(self.enter(h)), x, level)
+        out: Tensor = torch.relu(h + self.leave(attended))
         return out
 
 

@@ -1,4 +1,4 @@
-"""Hodge features: what is left of neural point-forms when the forms are not learned.
+"""Hodge features: point-forms whose forms are fixed instead of learned.
 
 Two families of fixed features of a cloud, and a penalised logistic regression on them:
 
@@ -50,7 +50,7 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Σ_p μ(p) z(p)^c ⟨dz^I, dz^J⟩(p),   |c| ≤ 2p,  I ≤ J,
 
     and those are the features, with the largest p ≤ 2 that keeps them below `max_features`. The
-    constant and linear forms of all D coordinates join them where their count allows.
+    constant and linear forms of all D coordinates are added where their number allows it.
 
     There are two frames: the coordinates z of the training clouds, where position counts, and
     z less its mean over the cloud, where shape does (the mean itself is kept beside).
@@ -62,27 +62,38 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    degrees : several of 0, 1, 2, ...
-    directions : int
-        Principal directions of wider clouds.
-    max_features : int
-        Of one degree in one set of coordinates.
-    spectra : bool
+    degrees : sequence of int, default (0, 1, 2)
+        Degrees of the forms.
+    directions : int, default 6
+        Largest number of coordinates; wider clouds are reduced to principal directions.
+    max_features : int, default 1500
+        Largest number of features of one degree in one set of coordinates.
+    spectra : bool, default True
         Whether the Hodge spectra belong to the features.
-    landmarks, complex_neighbors : int
-        Points of the clique complex, and neighbours of each in its graph.
-    measure : "uniform", "volume" or "volume-normalized"
-    neighbors, dimension, cache
-        As in :func:`pointforms.gram_fields`; without `dimension`, one d is fixed for all clouds.
+    landmarks : int, default 64
+        Number of points of the clique complex.
+    complex_neighbors : int, default 6
+        Number of neighbours of each point in its graph.
+    measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
+    neighbors : int or "auto", default 32
+        Number of neighbours of a point in the Gram fields, itself included.
+    dimension : int, optional
+        Intrinsic dimension (default: the median of the training clouds).
+    cache : path-like, optional
+        Folder in which Gram fields are kept.
 
     Attributes
     ----------
-    mean_ (D,), axes_ (q, D) : m and A
+    mean_ : (D,) array
+        m.
+    axes_ : (q, D) array
+        A.
     dimension_, n_features_in_ : int
     """
 
     def __init__(
         self,
+        *,
         degrees: Sequence[int] = (0, 1, 2),
         directions: int = 6,
         max_features: int = 1500,
@@ -137,7 +148,7 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, clouds: Any) -> np.ndarray:
-        """Features (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
+        """Return features (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
         check_is_fitted(self, "axes_")
         fields = self.prepare(clouds)
         D = fields[0].points.shape[1]
@@ -159,7 +170,7 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.concatenate(parts, axis=1)
 
     def choices(self) -> dict[str, np.ndarray]:
-        """Columns of each frame, with and without the spectra."""
+        """Return the columns of each frame, with and without the spectra."""
         check_is_fitted(self, "axes_")
         count = sum(count_features(len(axes), k, p) for axes, k, p in self._families())
         frames = {
@@ -179,17 +190,17 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ]
 
     def _families(self) -> list[tuple[np.ndarray, int, int]]:
-        """Coordinates, degree and polynomial order of every family of forms."""
+        """Return coordinates, degree and polynomial order of every family of forms."""
         q, D = self.axes_.shape
-        found = []
+        families = []
         for degree in self.degrees:
             if degree <= q:
                 fitting = [p for p in range(_ORDERS + 1) if self._fits(q, degree, p)]
-                found.append((self.axes_, int(degree), max(fitting, default=0)))
+                families.append((self.axes_, int(degree), max(fitting, default=0)))
             order = 1 if degree == 0 else 0
             if q < D and degree <= 1 and self._fits(D, degree, order):
-                found.append((np.diag(1 / self.scale_), int(degree), order))
-        return found
+                families.append((np.diag(1 / self.scale_), int(degree), order))
+        return families
 
     def _fits(self, q: int, degree: int, order: int) -> bool:
         return count_features(q, degree, order) <= self.max_features
@@ -210,14 +221,16 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class HodgeClassifier(FeatureClassifier):
-    """Penalised logistic regression on Hodge features. Parameters as in HodgeFeatures.
+    """Penalised logistic regression on Hodge features.
 
-    The frame, and whether spectra help, is chosen with the penalty inside the training clouds.
-    `head` may be any of :class:`pointforms.models.classical.FeatureClassifier`.
+    The frame, and whether spectra are used, is chosen with the penalty inside the training clouds.
+    The parameters are those of :class:`HodgeFeatures`, and `head` and `random_state` of
+    :class:`pointforms.models.classical.FeatureClassifier`.
     """
 
     def __init__(
         self,
+        *,
         degrees: Sequence[int] = (0, 1, 2),
         directions: int = 6,
         max_features: int = 1500,
@@ -252,7 +265,7 @@ class HodgeClassifier(FeatureClassifier):
 
 
 def count_features(q: int, degree: int, order: int) -> int:
-    """Distinct entries of the comparison matrix of the forms z^a dz^I, |a| ≤ order."""
+    """Return the number of distinct entries of the comparison matrix of z^a dz^I, |a| ≤ order."""
     return comb(q + 2 * order, q) * comb(comb(q, degree) + 1, 2)
 
 
@@ -264,14 +277,15 @@ def comparison_features(
     order: int,
     measure: Measure = "uniform",
 ) -> np.ndarray:
-    """Σ_p μ(p) z(p)^c ⟨dz^I, dz^J⟩(p) for |c| ≤ 2 order and I ≤ J, in z = axes (x - mean): (N, f).
+    """Return Σ_p μ(p) z(p)^c ⟨dz^I, dz^J⟩(p), |c| ≤ 2 order, I ≤ J, z = axes (x - mean): (N, f).
 
-    Monomials go by their order, then as in :func:`itertools.combinations_with_replacement`; for
-    each the pairs (I, J) follow in the order of an upper triangle.
+    Monomials are sorted by their order, then as in
+    :func:`itertools.combinations_with_replacement`; for each the pairs (I, J) follow in the order
+    of an upper triangle.
     """
     q = axes.shape[0]
     rows, columns = torch.triu_indices(comb(q, degree), comb(q, degree))
-    found: list[np.ndarray] = []
+    features: list[np.ndarray] = []
     for some in _chunks(fields):
         x = torch.cat([field.points.double().cpu() for field in some])
         monomials = _monomials((x - mean) @ axes.T, 2 * order)
@@ -283,8 +297,8 @@ def comparison_features(
         for field in some:
             part = slice(start, start := start + len(field))
             weighted = monomials[part] * field.measure(measure).double().cpu().unsqueeze(1)
-            found.append((weighted.T @ pairs[part]).flatten().numpy())
-    return np.stack(found)
+            features.append((weighted.T @ pairs[part]).flatten().numpy())
+    return np.stack(features)
 
 
 def _gram(V: Tensor) -> Tensor:
@@ -292,7 +306,7 @@ def _gram(V: Tensor) -> Tensor:
 
 
 def _monomials(z: Tensor, order: int) -> Tensor:
-    """All monomials of z (n, q) up to an order: (n, C(q + order, q))."""
+    """Return all monomials of z (n, q) up to an order: (n, C(q + order, q))."""
     n, q = z.shape
     columns = [z.new_ones(n)]
     known: dict[tuple[int, ...], Tensor] = {(): columns[0]}
@@ -316,11 +330,11 @@ def _chunks(fields: Sequence[GramField]) -> list[list[GramField]]:
 
 
 def hodge_spectrum(points: np.ndarray, neighbors: int) -> np.ndarray:
-    """Summaries of the spectra of L0 and L1 of the clique complex of a cloud (n, D).
+    """Return summaries of the spectra of L0 and L1 of the clique complex of a cloud (n, D).
 
     The graph joins a point with its nearest `neighbors` others, or all where there are fewer.
-    Of each spectrum: the eight smallest eigenvalues (the largest repeated where there are not so
-    many), five quantiles, and the number of zeros, also as a share of the vertices.
+    The summaries of a spectrum are its eight smallest eigenvalues (the largest is repeated where
+    there are fewer), five quantiles, and the number of zeros, also as a share of the vertices.
     """
     B1, B2 = clique_complex(points, neighbors)
     degree = np.maximum(np.asarray(abs(B1).sum(1)), 1)
@@ -339,7 +353,7 @@ def hodge_spectrum(points: np.ndarray, neighbors: int) -> np.ndarray:
 
 
 def clique_complex(points: np.ndarray, neighbors: int) -> tuple[csr_array, csr_array]:
-    """Boundary maps B1 (vertices × edges) and B2 (edges × triangles) of a cloud's clique complex.
+    """Return boundary maps B1 (vertices × edges) and B2 (edges × triangles) of a clique complex.
 
     Satisfies B1 B2 = 0.
     """
@@ -369,7 +383,7 @@ def _incidence(faces: list[np.ndarray], signs: list[int], shape: tuple[int, int]
 
 
 def _landmarks(points: np.ndarray, count: int) -> np.ndarray:
-    """Farthest points first, from the one farthest from the mean on: (min(n, count), D).
+    """Return points far from each other, starting far from the mean: (min(n, count), D).
 
     The points are sorted first, so that their order does not matter where distances tie.
     """

@@ -1,4 +1,4 @@
-"""Small parts that several baselines share."""
+"""Layers that several baselines use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pointforms.nn.network import FeatureNorm
 
 
 class Standardized(nn.Module):
-    """A network whose input is (x - mean) / scale, by statistics of its training clouds."""
+    """A network whose input is (x - mean) / scale, with statistics of its training clouds."""
 
     mean: Tensor
     scale: Tensor
@@ -23,20 +23,22 @@ class Standardized(nn.Module):
         self.register_buffer("scale", torch.ones(features))
 
     def standardize(self, mean: Tensor, scale: Tensor) -> None:
+        """Set the statistics."""
         self.mean.copy_(mean)
         self.scale.copy_(scale)
 
     def standardized(self, points: Tensor) -> Tensor:
+        """Return the points in units of the statistics."""
         return (points - self.mean) / self.scale
 
 
 def mean_pool(h: Tensor, real: Tensor) -> Tensor:
-    """Mean over the points of each cloud: (B, n, H) -> (B, H)."""
+    """Return the mean over the points of each cloud: (B, n, H) -> (B, H)."""
     return (h * real.unsqueeze(-1)).sum(-2) / real.sum(-1, keepdim=True).clamp_min(1)
 
 
 def max_pool(h: Tensor, real: Tensor) -> Tensor:
-    """Maximum over the points of each cloud: (B, n, H) -> (B, H)."""
+    """Return the maximum over the points of each cloud: (B, n, H) -> (B, H)."""
     return h.masked_fill(real.unsqueeze(-1) == 0, -torch.inf).amax(-2)
 
 
@@ -48,7 +50,7 @@ class PointNorm(nn.Module):
         self.norm = FeatureNorm(features)
 
     def forward(self, h: Tensor, real: Tensor) -> Tensor:
-        """(..., H) with real (...), 1 or 0."""
+        """Normalise (..., H) by the points where real (...) is 1."""
         flat: Tensor = self.norm(h.flatten(0, -2), real.flatten())
         return flat.view(h.shape)
 

@@ -1,4 +1,4 @@
-"""The graph of a cloud: every point and its nearest neighbours, made once for all graph models."""
+"""The graph of a cloud, which joins every point with its nearest neighbours."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class CloudGraph:
 
     Attributes
     ----------
-    points : (n, D)
-    starts : (n + 1,)
-        Where the neighbours of each point start in `neighbors`,
-    neighbors : (E,)
-        which holds every point itself too, ascending.
+    points : (n, D) tensor
+    starts : (n + 1,) tensor
+        Where the neighbours of each point start in `neighbors`.
+    neighbors : (E,) tensor
+        The neighbours of each point and the point itself, ascending.
     """
 
     points: Tensor
@@ -33,17 +33,23 @@ class CloudGraph:
     neighbors: Tensor
 
     def edges(self) -> np.ndarray:
-        """Pairs i < j: (E', 2)."""
+        """Return the edges as pairs i < j: (E', 2)."""
         owners = np.repeat(np.arange(len(self.points)), np.diff(self.starts.numpy()))
         pairs = np.column_stack([owners, self.neighbors.numpy()])
-        found: np.ndarray = pairs[pairs[:, 0] < pairs[:, 1]]
-        return found
+        ascending: np.ndarray = pairs[pairs[:, 0] < pairs[:, 1]]
+        return ascending
 
 
 def cloud_graphs(clouds: Any, neighbors: int) -> list[CloudGraph]:
-    """Graphs in which points are joined if one is among the other's nearest neighbours.
+    """Return graphs that join two points if one is among the other's nearest neighbours.
 
-    Graphs pass as they are. `neighbors` does not count the point itself; a small cloud has fewer.
+    Graphs are returned as they are.
+
+    Parameters
+    ----------
+    clouds : list of (n_i, D) array, or of CloudGraph
+    neighbors : int
+        Number of neighbours, not counting the point itself; a small cloud has fewer.
     """
     if isinstance(clouds, Sequence) and clouds and isinstance(clouds[0], CloudGraph):
         return list(clouds)
@@ -54,8 +60,8 @@ def _graph(points: Tensor, neighbors: int) -> CloudGraph:
     n = len(points)
     k = min(neighbors + 1, n)
     X = points.cpu().numpy()
-    found = np.asarray(cKDTree(X).query(X, k)[1]).reshape(n, k)
-    near = csr_matrix((np.ones(n * k), found.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    nearest = np.asarray(cKDTree(X).query(X, k)[1]).reshape(n, k)
+    near = csr_matrix((np.ones(n * k), nearest.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     joined = (near + near.T + eye(n, format="csr")).tocsr()
     joined.sort_indices()
     return CloudGraph(

@@ -1,4 +1,4 @@
-"""The neural baselines as classifiers of clouds, trained by the trainer of the point-forms."""
+"""The neural baselines as classifiers of clouds, trained like the point-forms."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from pointforms.models.simplicial import SimplicialStore, cloud_complexes
 from pointforms.support.checks import check_int
 from pointforms.support.extras import need
 
-# Triangles grow with the cube of the neighbours: complexes look at no more than so many.
+# Triangles grow with the cube of the neighbours, so complexes use at most this many.
 _COMPLEX_NEIGHBORS = 8
 
-# name -> what it reads, and where the class of its network is
+# By name: what a network reads, its module, and its class.
 NETWORKS: dict[str, tuple[Literal["points", "graph", "complex", "pyramid"], str, str]] = {
     "mlp": ("points", "point_networks", "MLP"),
     "set-transformer": ("points", "point_networks", "SetTransformer"),
@@ -39,7 +39,7 @@ NETWORKS: dict[str, tuple[Literal["points", "graph", "complex", "pyramid"], str,
 
 
 def network_class(name: str) -> Any:
-    """The class of a network: made for (features, outputs)."""
+    """Return the class of a network, whose constructor takes features and outputs."""
     if name not in NETWORKS:
         raise ValueError(f"network={name!r}: expected one of {tuple(NETWORKS)}")
     _, module, cls = NETWORKS[name]
@@ -49,19 +49,52 @@ def network_class(name: str) -> Any:
 
 
 class NeuralClassifier(NetworkClassifier):
-    """A baseline network on clouds.
+    """A baseline network on clouds: point networks, graph networks, a simplicial network.
 
     Parameters
     ----------
-    network : one of the names of `NETWORKS`
-    neighbors : int
-        Nearest neighbours of a point in the graphs, itself not counted.
-    epochs, ..., class_weight
-        As in :class:`pointforms.PointFormClassifier`.
+    network : str, default "mlp"
+        "mlp", "set-transformer", "pointnet", "pointnet++", "point-transformer", "gcn", "gin",
+        "graphsage", "graph-transformer" or "tdl".
+    neighbors : int, default 32
+        Number of nearest neighbours of a point in the graphs, not counting itself.
+    epochs : int, default 60
+        Largest number of passes over the training clouds.
+    batch_size : int, default 32
+        Number of clouds per step.
+    learning_rate : float, default 3e-3
+        Largest step size of AdamW.
+    weight_decay : float, default 1e-3
+        Weight decay of AdamW.
+    validation_fraction : float, default 0.15
+        Share of the training clouds on which the best epoch is chosen; 0 trains to the end.
+    patience : int, default 20
+        Number of epochs without improvement after which training stops.
+    points_per_epoch : int, optional
+        Number of points per cloud that an epoch uses (default: all). Not for graph networks.
+    random_state : int, RandomState or None, default None
+        Makes the fit repeat.
+    device : str, default "cpu"
+        Torch device.
+    dtype : {"float32", "float64"}, default "float32"
+        Precision of the network.
+    progress : bool, default False
+        Show a progress bar.
+    class_weight : "balanced", dict or None, default None
+        Weights of the classes in the loss.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> task = pf.tasks.load("circles-vs-lines", clouds=20, points=8)
+    >>> model = pf.models.NeuralClassifier(network="mlp", epochs=2, random_state=0)
+    >>> model.fit(task.clouds, task.labels).predict_proba(task.clouds[:3]).shape
+    (3, 2)
     """
 
     def __init__(
         self,
+        *,
         network: str = "mlp",
         neighbors: int = 32,
         epochs: int = 60,
@@ -93,18 +126,18 @@ class NeuralClassifier(NetworkClassifier):
         self.class_weight = class_weight
 
     def check_options(self) -> None:
-        """Refuse what no fit can work with."""
+        """Raise an error for options that no fit can work with."""
         network_class(self.network)
         check_int("neighbors", self.neighbors, at_least=1)
         super().check_options()
 
     @property
     def reads(self) -> str:
-        """What clouds become for this network: "points", "graph", "complex" or "pyramid"."""
+        """What the network reads: "points", "graph", "complex" or "pyramid"."""
         return NETWORKS[self.network][0]
 
     def prepare(self, clouds: Any) -> Sequence[Any]:
-        """Checked clouds, or their graphs; graphs pass as they are, so that models share them."""
+        """Return checked clouds, or their graphs; graphs are returned as they are."""
         reads = self.reads
         if reads == "points":
             return plain_clouds(clouds)
@@ -116,7 +149,7 @@ class NeuralClassifier(NetworkClassifier):
         return cloud_graphs(clouds, self.neighbors)
 
     def make_store(self, prepared: Sequence[Any]) -> Store:
-        """Prepared clouds as tensors, from which batches are gathered."""
+        """Return prepared clouds as tensors, from which batches are gathered."""
         stores: dict[str, Any] = {
             "points": CloudStore,
             "graph": GraphStore,

@@ -28,8 +28,8 @@ class MLP(Standardized):
         return out
 
 
-class _Attention(nn.Module):
-    """A block of a Set Transformer: queries attend to keys, then a map of every place."""
+class _SetAttention(nn.Module):
+    """A block of a Set Transformer: queries attend to keys, then a map of every position."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class _Attention(nn.Module):
         self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
 
     def forward(self, queries: Tensor, keys: Tensor, real: Tensor) -> Tensor:
-        """queries (B, m, H), keys (B, n, H), real (B, n) -> (B, m, H)."""
+        """Map queries (B, m, H), keys (B, n, H) and real (B, n) to (B, m, H)."""
 
         def split(t: Tensor) -> Tensor:
             heads: Tensor = t.unflatten(-1, (self.heads, -1)).transpose(-2, -3)
@@ -58,7 +58,7 @@ class SetTransformer(Standardized):
     """Deep sets with attention: induced self-attention, then pooling by a learned query.
 
     Lee and others, "Set Transformer" (2019): points attend to a few learned inducing points that
-    have attended to them, so the cost is linear in the size of a cloud.
+    have attended to them, so that the cost is linear in the size of a cloud.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class SetTransformer(Standardized):
         super().__init__(features)
         self.lift = nn.Sequential(nn.Linear(features, hidden), nn.ReLU(), nn.Linear(hidden, hidden))
         self.inducing = nn.Parameter(torch.randn(inducing, hidden) / hidden**0.5)
-        self.gather, self.spread = _Attention(hidden, heads), _Attention(hidden, heads)
+        self.gather, self.spread = _SetAttention(hidden, heads), _SetAttention(hidden, heads)
         self.seed = nn.Parameter(torch.randn(1, hidden) / hidden**0.5)
-        self.pool = _Attention(hidden, heads)
+        self.pool = _SetAttention(hidden, heads)
         self.head = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
 
     def forward(self, batch: CloudBatch, counts: Tensor | None = None) -> Tensor:
@@ -83,7 +83,7 @@ class SetTransformer(Standardized):
 
 
 class _Transform(nn.Module):
-    """PointNet's T-net: a matrix for each cloud, the identity at first."""
+    """PointNet's T-net: one matrix per cloud, initially the identity."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class PointNet(Standardized):
 
     def forward(self, batch: CloudBatch, counts: Tensor | None = None) -> Tensor:
         real = batch.real if counts is None else batch.real * counts[:, None]
-        # clouds that fill up a batch count nothing, but must have a point to pool
+        # clouds that fill up a batch do not count, but need a point to pool
         shown = batch.real
         h = self.input(self.standardized(batch.points), shown, counts)
         h = self.feature(self.first(h, real), shown, counts)

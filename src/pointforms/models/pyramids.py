@@ -1,4 +1,4 @@
-"""The pyramid of a cloud: ever fewer points, far from each other, with their neighbours."""
+"""The pyramid of a cloud: levels of ever fewer points far from each other, with neighbours."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class CloudPyramid:
 
     Attributes
     ----------
-    points : (n, D)
-    levels : for each, (n_l, 1 + 2 k) whole numbers
-        A row is a point: its place on the level below, its neighbours there, and its neighbours
-        on its own level, itself first; -1 where a cloud has too few.
+    points : (n, D) tensor
+    levels : tuple of (n_l, 1 + 2 k) tensor of int
+        Each row is a point: its position on the level below, its neighbours there, and its
+        neighbours on its own level, itself first; -1 where a cloud has too few.
     """
 
     points: Tensor
@@ -35,17 +35,20 @@ class CloudPyramid:
 
 
 def cloud_pyramids(clouds: Any, ratios: Sequence[float], neighbors: int) -> list[CloudPyramid]:
-    """Pyramids of clouds; pyramids pass as they are.
+    """Return the pyramids of clouds; pyramids are returned as they are.
 
     Parameters
     ----------
-    ratios : points of each level for a point of the level below
-    neighbors : of a point, itself counted
+    clouds : list of (n_i, D) array, or of CloudPyramid
+    ratios : sequence of float
+        Share of the points of a level that the next level keeps.
+    neighbors : int
+        Number of neighbours of a point, itself included.
     """
     if isinstance(clouds, Sequence) and clouds and isinstance(clouds[0], CloudPyramid):
         if len(clouds[0].levels) != 1 + len(ratios):
             raise ValueError(
-                f"pyramids of {len(clouds[0].levels)} levels for a network of {1 + len(ratios)}"
+                f"the pyramids have {len(clouds[0].levels)} levels, the network {1 + len(ratios)}"
             )
         return list(clouds)
     need("fpsample", "graph")
@@ -67,28 +70,28 @@ def _pyramid(points: Tensor, ratios: Sequence[float], neighbors: int) -> CloudPy
 
 
 def farthest_points(X: np.ndarray, count: int) -> np.ndarray:
-    """So many points (count,), each the farthest from those before; first, from the mean.
+    """Return positions (count,) of points, each farthest from those before it.
 
-    What is found depends on the points and not on their order.
+    The first is farthest from the mean, so that the order of the points does not matter.
     """
     import fpsample
 
     first = int(((X - X.mean(0)) ** 2).sum(1).argmax())
-    found: np.ndarray = fpsample.fps_sampling(X, count, start_idx=first).astype(np.int64)
-    return found
+    chosen: np.ndarray = fpsample.fps_sampling(X, count, start_idx=first).astype(np.int64)
+    return chosen
 
 
 def _nearest(X: np.ndarray, queries: np.ndarray, count: int) -> np.ndarray:
-    """The nearest of X to each query: (m, count), -1 where X has fewer."""
+    """Return the points of X nearest to each query: (m, count), -1 where X has fewer."""
     k = min(count, len(X))
-    found = np.full((len(queries), count), -1)
-    found[:, :k] = np.asarray(cKDTree(X).query(queries, k)[1]).reshape(len(queries), k)
-    return found
+    places = np.full((len(queries), count), -1)
+    places[:, :k] = np.asarray(cKDTree(X).query(queries, k)[1]).reshape(len(queries), k)
+    return places
 
 
 @dataclass(frozen=True)
 class Level:
-    """A level of B pyramids, padded to n points. Places count through the padded batch.
+    """A level of B pyramids, padded to n points. Positions count through the padded batch.
 
     Attributes
     ----------
@@ -138,9 +141,9 @@ class PyramidStore(CloudStore):
         ]
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> PyramidBatch:
-        """The clouds of index (B,), whole: a pyramid has no parts."""
+        """Return the clouds of index (B,), with all of their points."""
         if rows is not None:
-            raise ValueError("points_per_epoch is for networks without graphs")
+            raise ValueError("points_per_epoch: expected None, graphs need all points of a cloud")
         place, real = self.places(index)
         levels: list[Level] = []
         for level in self.levels:
@@ -150,9 +153,9 @@ class PyramidStore(CloudStore):
 
 
 def _padded(level: PointStore, index: Tensor, below: int, dtype: torch.dtype) -> Level:
-    """A level of some clouds, when the one below was padded to so many points."""
+    """Return a level of some clouds, given the padded number of points of the level below."""
     place, real = level.places(index)
-    table = level.points[place]  # padding refers to the first point of its cloud, and counts not
+    table = level.points[place]  # padding refers to the first point of its cloud
     k = (table.shape[-1] - 1) // 2
     cloud = torch.arange(len(index), device=index.device).view(-1, 1, 1)
     has = table >= 0

@@ -22,15 +22,25 @@ def random_forms(
     neighbors: int | Literal["auto"] = 32,
     cache: str | os.PathLike[str] | None = None,
 ) -> FeatureClassifier:
-    """Comparison matrices of untrained random forms, and logistic regression: the reference
-    against which training the forms has to pay.
+    """Return logistic regression on the comparison matrices of untrained random forms.
+
+    It is the reference that trained forms have to beat.
 
     Parameters
     ----------
-    random_state : int, RandomState or None
-        Of the forms and of the inner folds.
-    degree, forms, hidden, measure, neighbors, cache
-        As in :class:`pointforms.PointFormTransformer`.
+    random_state : int, RandomState or None, default None
+        Seed of the forms and of the inner folds.
+    degree : int or sequence of int, default 1
+        Degree of the forms.
+    forms : int, default 64
+        Number of forms per degree.
+    hidden : sequence of int, default (64, 64)
+        Widths of the coefficient network.
+    measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
+    neighbors : int or "auto", default 32
+        Number of neighbours of a point in the Gram fields, itself included.
+    cache : path-like, optional
+        Folder in which Gram fields are kept.
     """
     features = PointFormTransformer(
         degree=degree,
@@ -42,4 +52,4 @@ def random_forms(
         random_state=random_state,
         cache=cache,
     )
-    return FeatureClassifier(features, "logistic", random_state)
+    return FeatureClassifier(features=features, head="logistic", random_state=random_state)

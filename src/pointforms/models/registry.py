@@ -19,7 +19,7 @@ from pointforms.support.suggestions import suggest
 class Model:
     """A classifier of clouds in the registry.
 
-    Attributes
+    Parameters
     ----------
     title : str
         Its name in tables; the paper's, where the paper has the model.
@@ -27,10 +27,17 @@ class Model:
         "point-forms", "classical", "point", "graph", "topological" or "fixed forms".
     maker : str
         The class or function that makes it, as "module:callable".
-    options : mapping
+    options : mapping, optional
         Options that differ from the defaults of `maker`.
-    named : tuple of str
+    named : tuple of str, default ()
         Options that are part of the model's name, and therefore cannot be set.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> model = pf.models.MODELS["mlp"]
+    >>> model.title, model.family, model.options["epochs"]
+    ('MLP', 'point', 200)
     """
 
     title: str

@@ -42,7 +42,7 @@ class CloudComplex:
 
 
 def cloud_complexes(clouds: Any, neighbors: int) -> list[CloudComplex]:
-    """Clique complexes of the neighbour graphs; complexes pass as they are."""
+    """Return clique complexes of the neighbour graphs; complexes are returned as they are."""
     if isinstance(clouds, Sequence) and clouds and isinstance(clouds[0], CloudComplex):
         return list(clouds)
     return [_complex(points, neighbors) for points in plain_clouds(clouds)]
@@ -55,7 +55,7 @@ def _complex(points: Tensor, neighbors: int) -> CloudComplex:
 
 
 def _means(incidence: Any) -> csr_array:
-    """Rows divided by their sums; empty rows stay empty."""
+    """Return rows divided by their sums; empty rows stay empty."""
     rows = np.asarray(incidence.sum(1)).ravel()
     return csr_array(diags_array(1 / np.maximum(rows, 1)) @ incidence)
 
@@ -100,9 +100,9 @@ class SimplicialStore(CloudStore):
             self.transposed[name] = _Blocks([csr_array(m.T) for m in blocks], dtype, device)
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> SimplicialBatch:
-        """The clouds of index (B,), whole: a complex has no parts."""
+        """Return the clouds of index (B,), with all of their points."""
         if rows is not None:
-            raise ValueError("points_per_epoch is for networks without graphs")
+            raise ValueError("points_per_epoch: expected None, graphs need all points of a cloud")
         place, real = self.places(index)
         B, n = real.shape
         nodes = torch.full((B,), n, device=index.device)  # padded
@@ -139,7 +139,7 @@ class _Blocks:
         self.entries = torch.tensor([m.nnz for m in matrices], device=device)
 
     def gather(self, index: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-        """Blocks of index (B,), each given so many rows and columns (B,): at least its own."""
+        """Return the blocks of index (B,), padded to the given rows (B,) and columns (B,)."""
         total = int(rows.sum())
         lengths = torch.zeros(total, dtype=torch.long, device=index.device)
         here = _ragged(rows.cumsum(0) - rows, self.heights[index])
@@ -159,13 +159,13 @@ def _starts(counts: Tensor) -> Tensor:
 
 
 def _ragged(first: Tensor, count: Tensor) -> Tensor:
-    """first_0, first_0 + 1, ..., of count_0, then first_1, ..."""
+    """Return first_0, first_0 + 1, …, count_0 numbers in all, then count_1 from first_1, …"""
     shift = (first - _starts(count)).repeat_interleave(count)
     return torch.arange(int(count.sum()), device=count.device) + shift
 
 
 class _Product(torch.autograd.Function):
-    """A h of a sparse A, whose transpose is known: torch would sort A anew in every step."""
+    """A h for a sparse A whose transpose is known: torch would sort A again in every step."""
 
     @staticmethod
     def forward(ctx: Any, A: Tensor, transposed: Tensor, h: Tensor) -> Tensor:
@@ -185,9 +185,9 @@ def _product(operator: Operator, h: Tensor) -> Tensor:
 class SimplicialNetwork(Standardized):
     """Two linear maps with layer normalisation; messages between dimensions have no parameters.
 
-    Along an edge the difference of the features at its ends, |B₁ᵀh|, made a unit vector: the
-    direction of the edge, whatever its length. An edge adds the mean of its triangles, each the
-    mean of its edges, and a point takes the mean of its edges beside its own features.
+    The message along an edge is the difference of the features at its ends, |B₁ᵀh|, scaled to a
+    unit vector: the direction of the edge, whatever its length. An edge adds the mean of its
+    triangles, each the mean of its edges, and a point adds the mean of its edges to its features.
     """
 
     def __init__(self, features: int, outputs: int, hidden: int = 128) -> None:
@@ -206,8 +206,8 @@ class SimplicialNetwork(Standardized):
 
     def _messages(self, h: Tensor, batch: SimplicialBatch) -> Tensor:
         edges = _product(batch.difference, h).abs()
-        # of the size of the features themselves, which layer normalisation has made √H
+        # scale to the norm of the features themselves, which layer normalisation has made √H
         edges = functional.normalize(edges, dim=-1, eps=1e-6) * h.shape[-1] ** 0.5
         edges = edges + _product(batch.across, edges)
-        heard: Tensor = _product(batch.to_points, edges)
-        return heard
+        messages: Tensor = _product(batch.to_points, edges)
+        return messages

@@ -34,12 +34,18 @@ _LEAST = {"clouds": 20, "points": 2}
 class TaskEntry:
     """A task in the catalogue.
 
-    Attributes
+    Parameters
     ----------
     name : str
-    clouds, points : int
-        Usual number of clouds, and of points in the largest of them.
-    features, classes : int
+        Its name in :func:`load`, manifests and tables.
+    clouds : int
+        Usual number of clouds.
+    points : int
+        Usual number of points in the largest cloud.
+    features : int
+        Number of features of a point.
+    classes : int
+        Number of classes.
     description : str
         One line.
     maker : str
@@ -190,6 +196,7 @@ def register(entry: TaskEntry) -> None:
     Parameters
     ----------
     entry : TaskEntry
+        The entry to add.
 
     Examples
     --------

@@ -113,6 +113,7 @@ def write(task: Task, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     task : Task
+        The task to write.
     path : path-like
         A .parquet, .csv or .npz file.
 

@@ -48,14 +48,19 @@ class Task:
     Parameters
     ----------
     name : str
+        Its name in tables and file names.
     clouds : list of (n_i, D) array
+        The points of the N clouds.
     labels : (N,) array of int
         Indices into `class_names`.
     groups : (N,) array
         Clouds of one group, such as a patient, stay on one side of every split.
     feature_names : tuple of str
+        Names of the D features.
     class_names : tuple of str
+        Names of the classes.
     description : str, default ""
+        One line.
     seed : int, default 0
         Seed of the folds, and of the clouds where they are simulated.
     folds : (N,) array of int, optional
