@@ -30,6 +30,7 @@ def coefficients(model: Any, points: Any, degree: int | None = None) -> np.ndarr
     model : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
         A fitted model.
     points : (n, D) array
+        Where to evaluate the forms.
     degree : int, optional
         Degree of the forms, for a model that has several.
 

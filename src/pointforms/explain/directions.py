@@ -57,6 +57,7 @@ def class_directions(estimator: Any, clouds: Any, y: Any) -> list[np.ndarray]:
     estimator : PointFormClassifier
         A fitted classifier of degree 1.
     clouds : list of (n_i, D) arrays, or Gram fields
+        One array per cloud, all with the same features.
     y : (N,) array
         Classes of the clouds.
 

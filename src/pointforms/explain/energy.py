@@ -75,6 +75,13 @@ class PredictionSplit:
     output : (N, outputs) array
         For a classifier the logit of each class minus the mean of the others, which is the
         log-odds for two classes; for a regressor its prediction.
+
+    Examples
+    --------
+    >>> points = [np.array([[0.25], [0.5]])]
+    >>> split = PredictionSplit(points, np.array([0.5]), np.array([[1.25]]))
+    >>> (split.baseline + split.points[0].sum(0)).tolist()
+    [1.25]
     """
 
     points: list[np.ndarray]
@@ -98,6 +105,7 @@ def prediction_split(estimator: Any, clouds: Any, reference: Any = None) -> Pred
     estimator : PointFormClassifier or PointFormRegressor
         A fitted estimator.
     clouds : list of (n_i, D) arrays, or Gram fields
+        One array per cloud, all with the same features.
     reference : list of (n_i, D) arrays, or Gram fields, optional
         Clouds that predictions are compared with, such as the training clouds. By default the
         given clouds, of which there must then be several.

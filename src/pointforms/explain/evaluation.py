@@ -30,6 +30,7 @@ class CloudPoints:
     Attributes
     ----------
     points : (P, D) tensor
+        Coordinates.
     factor : (P, D, r) tensor
         The Gram factor V.
     weights : (P,) tensor

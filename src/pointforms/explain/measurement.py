@@ -58,6 +58,7 @@ def measure_contributions(
     network : PointFormNetwork
         In double precision.
     points : CloudPoints
+        Points of all clouds.
     labels : CloudLabels
     train, test : (m,) array
         Indices of clouds.

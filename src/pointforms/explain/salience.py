@@ -35,8 +35,19 @@ class BasisForm(NamedTuple):
     indices : tuple of int
         Their positions.
     degree : int
-    share, difference, p, decision, rank, agreement : float
-        As in :class:`Salience`.
+        Number of features in it.
+    share : float
+        Part of the energy of the forms of its degree.
+    difference : float
+        Part of the variation between clouds that lies between the classes, 0 to 1.
+    p : float
+        Family-wise p-value of the difference; NaN without refits.
+    decision : float
+        Part of the class's advantage that goes through it.
+    rank : float
+        Mean rank by difference over refits.
+    agreement : float
+        Part of the refits that have it among their first tenth.
 
     Examples
     --------
@@ -80,6 +91,7 @@ class Salience:
     indices : tuple of tuple of int
         Positions of the features of each basis form.
     degree : (B,) array
+        Number of features of each basis form.
     share : (B,) array
         Part of the energy of the forms of its degree, Σ tr C^(I) / Σ tr C, in this model over all
         clouds. It sums to 1 in each degree.
@@ -102,8 +114,10 @@ class Salience:
         Part of the refits in which dx^I is among the first tenth (or the first).
     columns : tuple of str
         Classes, where there are more than two, or targets.
-    difference_by, decision_by : (columns, B) array
-        The same for one class against the rest, or for one target.
+    difference_by : (columns, B) array
+        The difference for one class against the rest, or for one target.
+    decision_by : (columns, B) array
+        The decision for one class against the rest, or for one target.
     chance : float
         How far the largest `difference` reaches under permuted labels: p = 0.05 where the halves
         agree.
@@ -113,8 +127,12 @@ class Salience:
     score : float
         AUROC, or R² of a regressor, of the refits on unseen clouds: where they predict nothing,
         there is nothing to explain.
-    clouds, refits, permutations : int
-        Numbers of each.
+    clouds : int
+        Number of clouds.
+    refits : int
+        Number of refits.
+    permutations : int
+        Number of permutations of the labels.
 
     Examples
     --------
@@ -271,6 +289,7 @@ def salience(
     estimator : PointFormClassifier or PointFormRegressor
         A fitted estimator.
     clouds : list of (n_i, D) arrays, or Gram fields
+        One array per cloud, all with the same features.
     y : (N,) or (N, targets) array
         Classes, or targets of a regressor.
     groups : (N,) array, optional
@@ -282,7 +301,7 @@ def salience(
         Number of refits; 0 measures this model on the given clouds, and skips p-values.
     permutations : int, default 500
         Number of permutations of the labels.
-    random_state : int, optional, default 0
+    random_state : int or None, default 0
         Seed of halves, refits and permutations.
 
     Returns

@@ -42,9 +42,12 @@ def forest(
     ----------
     names : sequence of str
         One per row.
-    means, lows, highs : sequence of float
-        Estimates and the ends of their intervals. A row whose mean is NaN stays empty; NaN ends
-        are not drawn.
+    means : sequence of float
+        Estimates. A row whose mean is NaN stays empty.
+    lows : sequence of float
+        Lower ends of the intervals; NaN is not drawn.
+    highs : sequence of float
+        Upper ends of the intervals; NaN is not drawn.
     groups : sequence of str, optional
         The kind of model in each row, which sets its colour and marker.
     group_order : sequence of str, default ()
@@ -53,7 +56,8 @@ def forest(
     published : sequence of (mean, low, high) or None, optional
         Values from a paper, drawn as open diamonds above each row.
     xlabel : str, default "AUROC"
-    reference : float, optional, default 0.5
+        Label of the axis.
+    reference : float or None, default 0.5
         Where to draw a vertical line, such as chance; None draws none.
     tooltips : sequence of str, optional
         One per row, shown when a mark is pointed at in SVG. By default the name and its numbers.
@@ -176,6 +180,7 @@ def fits(
     group_order : sequence of str, default ()
         All groups in the order of their colours. By default the order in which they appear.
     ylabel : str, default "AUROC"
+        Label of the axis of scores.
     tooltips : sequence of str, optional
         One per fit, shown when its mark is pointed at in SVG.
     path : path-like, optional

@@ -46,6 +46,7 @@ def contact_sheet(
     Parameters
     ----------
     clouds : list of (n_i, D) arrays
+        One array per cloud, all with the same features.
     labels : (N,) array
         Class of each cloud.
     class_names : sequence of str, optional

@@ -15,6 +15,7 @@ def outlines(points: Tensor, factor: Tensor, radius: float, sides: int = 48) -> 
     Parameters
     ----------
     points : (m, D) tensor
+        Centres of the ellipses.
     factor : (m, D, r) tensor
     radius : float
         Length at which length 1 of G is drawn.

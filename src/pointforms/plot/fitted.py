@@ -64,6 +64,7 @@ def form_field(
     estimator : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
         A fitted model with forms of degree 1.
     clouds : list of (n_i, D) arrays
+        One array per cloud, all with the same features.
     labels : (N,) array, optional
         Classes of the clouds, which colour the first panel.
     directions : pair of str or int, "principal" or (2, D) array, optional
@@ -147,6 +148,7 @@ def area_map(
     estimator : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
         A fitted model with forms of degree 2.
     clouds : list of (n_i, D) arrays
+        One array per cloud, all with the same features.
     pair : pair of str or int
         Two features, by name or number.
     forms : sequence of int, optional
@@ -219,6 +221,7 @@ def tangent_ellipses(
     Parameters
     ----------
     field : GramField
+        Gram field of one cloud.
     pair : pair of str or int, default (0, 1)
         Two features, by name or number.
     count : int, default 120
@@ -276,6 +279,7 @@ def energy_scatter(
     Parameters
     ----------
     clouds : list of (n_i, D) arrays
+        One array per cloud, all with the same features.
     energies : list of (n_i,) arrays
         Values of the points of each cloud.
     directions : pair of str or int, "principal" or (2, D) array, optional
@@ -332,6 +336,7 @@ def comparison_pca(
     Parameters
     ----------
     matrices : (N, l, l) or (N, degrees, l, l) array
+        Comparison matrices of N clouds.
     labels : (N,) array, optional
         Classes of the clouds, which colour them.
     class_names : sequence of str, optional
@@ -384,6 +389,7 @@ def cloud_prediction(
     Parameters
     ----------
     cloud : (n, D) array
+        Points of one cloud.
     contributions : (n,) array
         Contributions of the points. The baseline plus their sum is the prediction.
     directions : pair of str or int, "principal" or (2, D) array, optional

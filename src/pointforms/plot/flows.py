@@ -45,6 +45,7 @@ def flow_forms(
     labels : (N,) array
         0 for trajectories of (y, -x), 1 for those of (x, y).
     class_names : sequence of str, default ("circles", "lines")
+        Names of the two classes.
     forms : sequence of int, optional
         Which of the forms to draw. By default all.
     feature_names : sequence of str, optional

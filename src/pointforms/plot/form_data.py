@@ -164,6 +164,7 @@ def form_field_data(
     estimator : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
         A fitted model with forms of degree 1.
     clouds : list of (n_i, D) arrays
+        One array per cloud, all with the same features.
     directions : pair of str or int, "principal" or (2, D) array, optional
         The plane: two features, the two principal directions of all points, or two directions at
         right angles. By default the features themselves for D = 2, else "principal".
@@ -225,6 +226,7 @@ def area_map_data(
     estimator : PointFormClassifier, PointFormRegressor, PointFormTransformer or PointFormNetwork
         A fitted model with forms of degree 2.
     clouds : list of (n_i, D) arrays
+        One array per cloud, all with the same features.
     pair : pair of str or int
         Two features, by name or number; the first runs to the right. Values of (j, i) are the
         negatives of those of (i, j).
@@ -287,6 +289,7 @@ def comparison_pca_data(matrices: np.ndarray) -> ComparisonPCA:
     Parameters
     ----------
     matrices : (N, l, l) or (N, degrees, l, l) array
+        Comparison matrices of N clouds.
 
     Returns
     -------

@@ -106,6 +106,7 @@ def look(
     Parameters
     ----------
     clouds : list of (n_i, D) arrays
+        One array per cloud, all with the same features.
     directions : pair of str or int, "principal" or (2, D) array, optional
         Two features, or two directions at right angles; "principal" takes the two directions along
         which the points of all clouds vary most about their mean. By default the plane itself for

@@ -79,7 +79,29 @@ def new_figure(height: float, width: float = PAGE) -> Figure:
 
 @styled
 def save(figure: Figure, *paths: PathLike) -> list[Path]:
-    """Write a figure to files ending in .pdf, .svg or .png: all of them, or none."""
+    """Write a figure to files: all of them, or none.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        Any figure.
+    *paths : path-like
+        Files ending in .pdf, .svg or .png. Folders are created.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pointforms import plot
+    >>> figure = plot.forest(["a"], [0.7], [0.6], [0.8])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> [file.name for file in plot.save(figure, folder / "forest.png", folder / "forest.svg")]
+    ['forest.png', 'forest.svg']
+    """
     files = [picture_path(path) for path in paths]
     metadata: dict[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     with ExitStack() as written:

@@ -51,6 +51,7 @@ def to_svg(figure: Figure, alt: str, prefix: str) -> str:
     Parameters
     ----------
     figure : matplotlib.figure.Figure
+        Any figure of this package.
     alt : str
         What the figure shows, for readers who do not see it.
     prefix : str

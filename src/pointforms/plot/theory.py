@@ -21,19 +21,30 @@ if TYPE_CHECKING:
 class Curve:
     """Means with intervals, as one line of a figure.
 
-    Attributes
+    Parameters
     ----------
     label : str
-    x, means : sequence of float
+        Name in the legend.
+    x : sequence of float
+        What the means were measured at.
+    means : sequence of float
+        One per x.
     halves : sequence of float
         Half the width of each interval; NaN where there is none.
     colour : str
+        A matplotlib colour.
     mark : str
         A matplotlib marker.
     line : str, default "-"
         A matplotlib line style.
     filled : bool, default True
         Whether markers are filled.
+
+    Examples
+    --------
+    >>> curve = Curve("corrected", [0, 1], [0.1, 0.2], [0.01, 0.02], "C0", "o")
+    >>> curve.line
+    '-'
     """
 
     label: str
@@ -50,12 +61,20 @@ class Curve:
 class RatePanel:
     """Errors of one manifold against the number of points.
 
-    Attributes
+    Parameters
     ----------
     title : str
+        Title of the panel.
     curves : sequence of Curve
+        Errors by the number of points.
     bound : float
         Slope of the theory's bound on logarithmic axes.
+
+    Examples
+    --------
+    >>> panel = RatePanel("circle", [], -0.15)
+    >>> panel.bound
+    -0.15
     """
 
     title: str
