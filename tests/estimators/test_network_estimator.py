@@ -11,8 +11,8 @@ import pointforms as pf
 from pointforms.bench.page.explaining import refit
 from pointforms.bench.records import Record, Row
 from pointforms.estimators import cross_fit
+from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
-from pointforms.estimators.trainer import class_probabilities
 
 QUICK = SMALL | {"epochs": 3}
 

@@ -15,8 +15,9 @@ from torch import nn
 
 from pointforms.estimators.metrics import auroc
 from pointforms.estimators.network_estimator import NetworkClassifier
+from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets, check_groups
-from pointforms.estimators.trainer import Fitted, Store, class_probabilities
+from pointforms.estimators.trainer import Fitted, Store
 from pointforms.support.progress import track
 from pointforms.support.statistics import Estimate, interval
 

@@ -14,15 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets, Targets, check_groups
-from pointforms.estimators.trainer import (
-    Fit,
-    Fitted,
-    Schedule,
-    Store,
-    class_probabilities,
-    train,
-)
+from pointforms.estimators.trainer import Fit, Fitted, Schedule, Store, train
 from pointforms.estimators.validation_split import validation_part
 from pointforms.support.checks import check_int
 

@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from pointforms.estimators import saving
 from pointforms.estimators.network_estimator import NetworkEstimator
+from pointforms.estimators.prediction import apply
 from pointforms.estimators.targets import Targets
-from pointforms.estimators.trainer import Fit, apply
+from pointforms.estimators.trainer import Fit
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.gram import gram_fields
 from pointforms.geometry.settings import (

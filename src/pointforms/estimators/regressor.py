@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from pointforms.estimators.point_form_estimator import PointFormEstimator
+from pointforms.estimators.prediction import apply
 from pointforms.estimators.targets import NumberTargets, check_groups
-from pointforms.estimators.trainer import apply
 
 
 class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[misc]

@@ -9,8 +9,9 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 
 from pointforms.estimators.point_form_estimator import PointFormEstimator
+from pointforms.estimators.prediction import apply
 from pointforms.estimators.targets import ClassTargets, NumberTargets, Targets, check_groups
-from pointforms.estimators.trainer import Fit, Fitted, apply
+from pointforms.estimators.trainer import Fit, Fitted
 
 
 class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignore[misc]

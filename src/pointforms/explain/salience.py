@@ -220,11 +220,11 @@ class Salience:
             Column("difference", "difference", "{:.3f}".format),
             Column("p", "p", _starred),
             Column("decision", "decision", signed),
-            Column("rank", "rank", "{:.1f}".format),
+            Column("rank", "rank", "{:.1f}".format, wide=True),
             Column("agreement", "agreement", "{:.2f}".format),
         ]
         by_class = [f"difference: {column}" for column in self.columns]
-        columns += [Column(name, name, "{:.3f}".format) for name in by_class]
+        columns += [Column(name, name, "{:.3f}".format, wide=True) for name in by_class]
         return Table("Salience of basis forms", columns, self.rows(), [f"{self.summary()}."])
 
     def summary(self) -> str:

@@ -1,4 +1,4 @@
-"""The paper's numbers, to stand beside ours."""
+"""The numbers of the paper, which tables show beside ours."""
 
 from __future__ import annotations
 
@@ -10,9 +10,21 @@ from pointforms.support.statistics import Estimate
 
 
 def paper_value(task: str, title: str) -> Estimate | None:
-    """AUROC of a model on a task in the paper, with its interval; None where it has none.
+    """Return the AUROC of a model on a task in the paper with its interval, or None.
 
-    The paper lists one and the same row for PointNet and PointNet++ on the organoid tasks.
+    The paper has the same row for PointNet and PointNet++ on the organoid tasks.
+
+    Parameters
+    ----------
+    task : str
+        Name of the task.
+    title : str
+        Title of the model in tables.
+
+    Examples
+    --------
+    >>> paper_value("colocated", "no such model") is None
+    True
     """
     return _values().get((task, title))
 
@@ -21,14 +33,14 @@ def paper_value(task: str, title: str) -> Estimate | None:
 def _values() -> dict[tuple[str, str], Estimate]:
     text = (files(__package__) / "paper_tables.json").read_text(encoding="utf-8")
     tables = json.loads(text)
-    found = {
+    values = {
         (task, title): Estimate(float(mean), float(half))
         for task, models in tables["synthetic"].items()
         for title, (mean, half) in models.items()
     }
     columns = tables["pdo"]["columns"]
-    for title, values in tables["pdo"].items():
+    for title, row in tables["pdo"].items():
         if title != "columns":
-            for task, (mean, half) in zip(columns, values, strict=True):
-                found[task, title] = Estimate(float(mean), float(half))
-    return found
+            for task, (mean, half) in zip(columns, row, strict=True):
+                values[task, title] = Estimate(float(mean), float(half))
+    return values

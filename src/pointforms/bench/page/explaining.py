@@ -17,8 +17,8 @@ from pointforms.bench.page.sections import Article, Part, Picture, Section
 from pointforms.bench.records import Record, Size
 from pointforms.bench.selection import select
 from pointforms.estimators import PointFormClassifier, auroc
+from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
-from pointforms.estimators.trainer import class_probabilities
 from pointforms.explain.energy import prediction_split
 from pointforms.explain.salience import Salience
 from pointforms.geometry.field import GramField

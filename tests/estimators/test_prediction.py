@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import pointforms as pf
+from pointforms.estimators.prediction import apply, class_probabilities
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 64])
+def test_every_cloud_has_its_row_whatever_the_batches(batch_size, rng):
+    sizes = (12, 40, 7, 33, 12, 25)
+    fields = pf.gram_fields([rng.normal(size=(n, 3)) for n in sizes], dimension=2)
+    store = pf.nn.FieldStore(fields, dtype=torch.float64)
+    torch.manual_seed(0)
+    network = pf.nn.PointFormNetwork(3, 2, forms=3, hidden=(8,)).double()
+    outputs = apply(network, store, batch_size=batch_size)
+    assert not network.training
+    alone = torch.cat([network(store.gather(torch.tensor([i]))) for i in range(6)])
+    torch.testing.assert_close(outputs, alone.detach(), rtol=1e-9, atol=1e-12)
+    features = apply(network, store, network.features, batch_size)
+    assert features.shape == (6, 6)
+    probabilities = class_probabilities(network, store)
+    np.testing.assert_allclose(probabilities, outputs.softmax(-1).numpy(), rtol=1e-9)
