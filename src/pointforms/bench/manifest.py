@@ -46,7 +46,7 @@ _MANIFESTS = files("pointforms.bench") / "manifests"
 
 @dataclass(frozen=True)
 class Manifest:
-    """Sweeps. A fit (row, fold, seed) that several sweeps name is one fit.
+    """Sweeps that run together; a fit (row, fold, seed) that several of them name is one fit.
 
     Rows, and the digests of files among the tasks, are computed once.
 
