@@ -127,9 +127,7 @@ def comparison_pca(
     figure = new_figure(3.5, 3.6)
     draw_pca(figure.subplots(), data, codes, len(names), tooltips)
     if len(names) > 1:
-        figure.legend(
-            handles=style.class_marks(names), loc="outside upper center", ncols=min(len(names), 4)
-        )
+        style.add_legend(figure, style.class_marks(names), 4)
     return finished(figure, path)
 
 

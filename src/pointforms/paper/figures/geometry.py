@@ -97,8 +97,8 @@ def restricted_forms_figure(quick: bool = False, path: PathLike | None = None) -
     right.suptitle("$k = 2$:  $\\beta = dy \\wedge dz$ on a surface")
     _one_form(left, left.subplots())
     _two_form(right, scenes.scene(right, 111, reach=2.9, zoom=1.35, elevation=38), coarse=quick)
-    handles = style.line_entries(("the form", "what the manifold sees of it"), ("0.6", style.INK))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    entries = style.line_entries(("the form", "what the manifold sees of it"), ("0.6", style.INK))
+    style.add_legend(figure, entries, 2, "bottom")
     return finished(figure, path)
 
 
