@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
-from torch import Tensor
 
 from pointforms.estimators import PointFormTransformer
 from pointforms.estimators.point_form_estimator import PointFormEstimator
@@ -145,7 +144,7 @@ def prediction_split(estimator: Any, clouds: Any, reference: Any = None) -> Pred
     mass = points.weights.new_zeros(len(points.sizes))
     mass.index_add_(0, points.cloud, points.weights)
     equal = (points.weights / mass[points.cloud]).unsqueeze(-1)
-    total: Tensor | None = None
+    total = torch.zeros((), dtype=torch.float64)
     for layer, w, M in zip(network.point_forms(), gradients, means, strict=True):
         own = torch.cat(
             [
@@ -157,9 +156,8 @@ def prediction_split(estimator: Any, clouds: Any, reference: Any = None) -> Pred
                 for rows in points.blocks(layer.forms, layer.degree)
             ]
         )
-        added = own - equal * torch.einsum("ncab,ab->nc", w, M)[points.cloud]
-        total = added if total is None else total + added
-    assert total is not None
+        share_of_mean = equal * torch.einsum("ncab,ab->nc", w, M)[points.cloud]
+        total = total + (own - share_of_mean)
     with torch.no_grad():
         baseline, output = head_outputs(network, means), head_outputs(network, matrices)
     if classifier:

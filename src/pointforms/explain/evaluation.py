@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils import gen_batches
 from torch import Tensor
 
 from pointforms.estimators.point_form_estimator import PointFormEstimator
@@ -69,8 +70,7 @@ class CloudPoints:
         unfolded = forms * comb(D, max(degree - 1, 0)) * max(D, r)
         minors = min(comb(D, degree) * comb(r, degree), COMPOUND_MAX)
         size = max(1, _WORKING_SET // max(unfolded, minors))
-        for start in range(0, len(self.points), size):
-            yield slice(start, min(start + size, len(self.points)))
+        yield from gen_batches(len(self.points), size)
 
     def pieces(self, rows: slice) -> Iterator[tuple[int, slice]]:
         """Yield the clouds that have points in a block, and where in the block these are."""
@@ -129,12 +129,3 @@ def coefficients_and_duals(
         pulled = pull(F, points.factor[rows], layer.degree)
         (dual,) = torch.autograd.grad(pulled, F, pulled.detach())
     return F.detach(), dual
-
-
-def pulled_forms(
-    network: PointFormNetwork, layer: PointForms, points: CloudPoints, rows: slice
-) -> Tensor:
-    """Return Vᵀω of the forms at some points: (rows, l, C(r, k))."""
-    with torch.no_grad():
-        F = evaluate(network, layer, points.points[rows])
-        return pull(F, points.factor[rows], layer.degree)

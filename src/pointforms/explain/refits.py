@@ -43,12 +43,7 @@ class Outcome:
     def of_halves(cls, measured: list[list[Measurement]], score: float) -> Outcome:
         """Combine the measurements of every refit on either half: [half][refit]."""
         every = [one for half in measured for one in half]
-        mean = Measurement(
-            *(
-                np.mean([getattr(one, name) for one in every], 0)
-                for name in Measurement.__dataclass_fields__
-            )
-        )
+        mean = Measurement(*(np.mean(values, 0) for values in zip(*every, strict=True)))
         # refits of one half are averaged: they were measured on the same clouds
         shares = [np.mean([one.explained for one in half], 0) for half in measured]
         # twice the mean of two p-values is a p-value, however they depend on each other

@@ -22,6 +22,9 @@ from pointforms.support.formatting import signed
 from pointforms.support.statistics import is_significant
 from pointforms.support.table import Column, Table
 
+# What is measured for every basis form, in the order of a table's columns.
+_MEASURED = ("share", "difference", "p", "decision", "rank", "agreement")
+
 
 class BasisForm(NamedTuple):
     """One row of a salience table: a basis form dx^I and what was measured for it.
@@ -178,14 +181,13 @@ class Salience:
 
     def top(self, count: int | None = 10) -> list[BasisForm]:
         """Return the basis forms with the largest differences; all of them for None."""
-        measured = ("share", "difference", "p", "decision", "rank", "agreement")
         return [
             BasisForm(
                 self.names[i],
                 tuple(self.feature_names[j] for j in self.indices[i]),
                 self.indices[i],
                 int(self.degree[i]),
-                *(float(getattr(self, name)[i]) for name in measured),
+                *(float(getattr(self, name)[i]) for name in _MEASURED),
             )
             for i in self.order()[:count]
         ]
@@ -197,10 +199,9 @@ class Salience:
     def rows(self) -> list[dict[str, Any]]:
         """Return one dictionary of plain values per basis form, the largest difference first."""
         made = []
-        for i in self.order():
-            row: dict[str, Any] = {"form": self.names[i], "degree": int(self.degree[i])}
-            for name in ("share", "difference", "p", "decision", "rank", "agreement"):
-                row[name] = float(getattr(self, name)[i])
+        for i, form in zip(self.order(), self.top(None), strict=True):
+            row: dict[str, Any] = {"form": form.name, "degree": form.degree}
+            row |= {name: getattr(form, name) for name in _MEASURED}
             for c, column in enumerate(self.columns):
                 row[f"difference: {column}"] = float(self.difference_by[c, i])
                 row[f"decision: {column}"] = float(self.decision_by[c, i])

@@ -59,10 +59,8 @@ def draw_arrows(axes: Axes, data: FormField, form: int, colour: str = style.INK)
     axes.quiver(
         *data.points.T,
         *data.arrows()[:, form].T,
-        angles="xy",
-        scale_units="xy",
+        **style.ARROWS,
         scale=1,
-        pivot="mid",
         color=colour,
         width=0.009,
         headwidth=3.6,

@@ -33,6 +33,8 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY, BLACK, GREY)
 MARKS = ("o", "^", "s", "D", "v", "P", "X", "*")
 PALE, INK = "#DDDDDD", "#262626"
 DIVERGING, SEQUENTIAL = "RdBu_r", "cividis"
+# Arrows of a field in the units of the axes, about their places.
+ARROWS: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "pivot": "mid"}
 
 # Width of the text on a printed page, in inches. Type sizes are chosen for it.
 PAGE = 7.2

@@ -235,23 +235,13 @@ class Simulator:
                 for plate, treatment, concentration in known.conditions():
                     last = 6 if treatment == "DMSO" else 3
                     date = dates[(p + 7 * list(known.plates).index(plate)) % len(dates)]
+                    batch = 2 if plate == "O" else 1
                     for replicate in known.values["Replicate"][:last]:
                         mean = usual if self.cells is None else self.cells
                         count = max(4, round(mean * size * rng.lognormal(-0.05, 0.3)))
-                        samples.append(
-                            SimulatedSample(
-                                date,
-                                patient,
-                                culture,
-                                cell_type,
-                                plate,
-                                treatment,
-                                concentration,
-                                replicate,
-                                2 if plate == "O" else 1,
-                                count,
-                            )
-                        )
+                        cells = (date, patient, culture, cell_type)
+                        well = (plate, treatment, concentration, replicate)
+                        samples.append(SimulatedSample(*cells, *well, batch, count))
         return samples
 
     def table(self, sample: SimulatedSample, number: int) -> Any:

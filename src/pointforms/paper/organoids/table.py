@@ -146,22 +146,19 @@ def check_columns(columns: Any, markers: Sequence[str], label: str) -> list[str]
     from pyarrow import types
 
     known = schema()
-    wrong = [
-        f"missing: {name}" for name in (*known.metadata, *markers) if name not in columns.names
-    ]
-    for name in markers:
-        if name in columns.names:
-            kind = columns.field(name).type
-            if not (types.is_floating(kind) or types.is_integer(kind)):
-                wrong.append(f"wrong type: {name} is {kind}, expected numbers")
-    for name in known.metadata:
-        if name in columns.names:
-            kind = columns.field(name).type
-            text = any(
-                one(kind) for one in (types.is_string, types.is_large_string, types.is_string_view)
-            )
-            if not (text or types.is_dictionary(kind) or types.is_integer(kind)):
-                wrong.append(f"wrong type: {name} is {kind}, expected text or whole numbers")
+    numbers = (types.is_floating, types.is_integer)
+    texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_dictionary)
+    wrong = []
+    for names, kinds, expected in (
+        (known.metadata, (*texts, types.is_integer), "text or whole numbers"),
+        (markers, numbers, "numbers"),
+    ):
+        for name in names:
+            if name not in columns.names:
+                wrong.append(f"missing: {name}")
+            elif not any(is_kind(columns.field(name).type) for is_kind in kinds):
+                kind = columns.field(name).type
+                wrong.append(f"wrong type: {name} is {kind}, expected {expected}")
     extra = [name for name in columns.names if name not in known.columns]
     if wrong:
         listed = "; ".join(wrong[:12]) + (f"; and {len(wrong) - 12} more" * (len(wrong) > 12))
