@@ -139,7 +139,7 @@ def audit(out: OUT = Path("pdo")) -> None:
         Column("task", "task", left=True),
         Column("what", "check", left=True),
         Column("passed", "result", lambda passed: "ok" if passed else "LEAK", left=True),
-        Column("found", "finding", left=True),
+        Column("details", "finding", left=True),
     ]
     print_table(Table.of("Leakage audit", columns, findings))
     if not all(finding.passed for finding in findings):

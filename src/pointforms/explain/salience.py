@@ -14,7 +14,7 @@ from pointforms.estimators.targets import check_groups
 from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.evaluation import CloudPoints, double_precision
 from pointforms.explain.measurement import measure_contributions
-from pointforms.explain.refits import Outcome, measure_half, output_units, refit_halves
+from pointforms.explain.refits import Stability, combine, measure_half, output_units, refit_halves
 from pointforms.exterior import multi_indices
 from pointforms.support.checks import check_int
 from pointforms.support.extras import need
@@ -348,39 +348,32 @@ def salience(
     degree = np.array([len(I) for I in basis])
     energy = np.array([alone.energy[degree == k].sum() for k in degree])
     columns = len(labels.columns)
-    outcome = Outcome.of_one(alone)
+    mean, stability = alone, Stability.unknown(alone)
     if refits:
         rng = np.random.default_rng(random_state)
         halves = labels.halves(groups, int(rng.integers(2**31)))
         seeds = rng.choice(2**31 - 1, refits, replace=False).tolist()
         trained, score = refit_halves(estimator, fields, labels, halves, seeds, groups)
-        outcome = Outcome.of_halves(
-            [
-                measure_half(models, points, labels, groups, halves == h, permutations, rng)
-                for h, models in enumerate(trained)
-            ],
-            score,
-        )
+        measured = [
+            measure_half(models, points, labels, groups, halves == h, permutations, rng)
+            for h, models in enumerate(trained)
+        ]
+        mean, stability = combine(measured, score)
     return Salience(
         names=tuple(" ∧ ".join(names[i] for i in I) or "1" for I in basis),
         feature_names=names,
         indices=tuple(basis),
         degree=degree,
         share=alone.energy / np.where(energy > 0, energy, 1.0),
-        difference=outcome.mean.explained[0],
-        decision=outcome.mean.decision.mean(0),
-        p=outcome.p,
-        rank=outcome.rank,
-        agreement=outcome.agreement,
+        difference=mean.explained[0],
+        decision=mean.decision.mean(0),
         columns=labels.columns,
-        difference_by=outcome.mean.explained_by[:columns],
-        decision_by=outcome.mean.decision[:columns],
-        chance=outcome.chance,
-        correlation=outcome.correlation,
-        score=outcome.score,
+        difference_by=mean.explained_by[:columns],
+        decision_by=mean.decision[:columns],
         clouds=len(fields),
         refits=refits,
         permutations=permutations if refits else 0,
+        **stability._asdict(),
     )
 
 

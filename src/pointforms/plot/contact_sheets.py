@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pointforms.clouds import as_clouds
+from pointforms.plot import style
 from pointforms.plot.planes import names_or_default
-from pointforms.plot.style import (
-    COLOURS,
-    PALE,
-    PathLike,
-    class_codes,
-    finished,
-    literal,
-    new_figure,
-    styled,
-)
+from pointforms.plot.style import PathLike, class_codes, finished, literal, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,8 +93,8 @@ def contact_sheet(
                 axes.set_axis_off()
                 continue
             if len(names) > 2:
-                axes.scatter(*everything.T, s=1, color=PALE, linewidths=0, rasterized=True)
-            colour = COLOURS[row % len(COLOURS)]
+                axes.scatter(*everything.T, s=1, color=style.PALE, linewidths=0, rasterized=True)
+            colour = style.COLOURS[row % len(style.COLOURS)]
             axes.scatter(*projected[members[column]].T, s=5, color=colour, linewidths=0)
         label = literal(classes[row])
         grid[row][0].set_ylabel(label, rotation=0, ha="right", va="center", fontsize=9)

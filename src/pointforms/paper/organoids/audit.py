@@ -31,14 +31,14 @@ class Finding:
     what : str
         What was checked.
     passed : bool
-    found : str
-        The details, in words.
+    details : str
+        The numbers behind the result, in words.
     """
 
     task: str
     what: str
     passed: bool
-    found: str
+    details: str
 
 
 def audit(folder: Path, seed: int = 0) -> list[Finding]:
