@@ -89,13 +89,11 @@ class CloudPoints:
         return CloudPoints(self.points[rows], self.factor[rows], self.weights[rows], cloud, sizes)
 
 
-def fields_and_measure(
-    model: Any, clouds: Any, measure: Measure | None
-) -> tuple[list[GramField], Measure]:
-    """Return Gram fields of clouds, and the measure: the estimator's, or uniform for a network."""
+def cloud_points(model: Any, clouds: Any, measure: Measure | None = None) -> CloudPoints:
+    """Return points of clouds, by default in the estimator's measure, uniform for a network."""
     if isinstance(model, PointFormEstimator):
         fields = list(model.prepare_for_prediction(clouds))
-        return fields, model.measure if measure is None else measure
+        return CloudPoints.of(fields, model.measure if measure is None else measure)
     D = len(network_of(model).mean)
     fields = list(clouds)
     for i, field in enumerate(fields):
@@ -106,7 +104,7 @@ def fields_and_measure(
             )
         if field.points.shape[1] != D:
             raise ValueError(f"field {i} has {field.points.shape[1]} features, the model {D}")
-    return fields, "uniform" if measure is None else measure
+    return CloudPoints.of(fields, "uniform" if measure is None else measure)
 
 
 def double_precision(network: PointFormNetwork) -> PointFormNetwork:
