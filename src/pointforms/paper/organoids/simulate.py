@@ -239,9 +239,9 @@ class Simulator:
                     for replicate in known.values["Replicate"][:last]:
                         mean = usual if self.cells is None else self.cells
                         count = max(4, round(mean * size * rng.lognormal(-0.05, 0.3)))
-                        cells = (date, patient, culture, cell_type)
+                        origin = (date, patient, culture, cell_type)
                         well = (plate, treatment, concentration, replicate)
-                        samples.append(SimulatedSample(*cells, *well, batch, count))
+                        samples.append(SimulatedSample(*origin, *well, batch, count))
         return samples
 
     def table(self, sample: SimulatedSample, number: int) -> Any:
