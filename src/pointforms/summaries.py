@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pointforms.clouds import plain_clouds
+from pointforms.support.sklearn_tags import TakesClouds
 
 
-class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Mean, standard deviation, quantiles and covariances of the points of each cloud.
 
     The summaries of a cloud do not depend on the order of its points. A cloud of one point has
@@ -45,12 +46,6 @@ class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.quantiles = quantiles
         self.covariance = covariance
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Check the options and store the number of features; nothing is learned."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -19,39 +20,36 @@ from pointforms.estimators.targets import ClassTargets, Targets, check_groups
 from pointforms.estimators.trainer import Fit, Fitted, Schedule, Store, train
 from pointforms.estimators.validation_split import validation_part
 from pointforms.support.checks import check_int
+from pointforms.support.sklearn_tags import TakesClouds
 
 # torch draws initial parameters from one generator, which all threads share.
 _generator = threading.Lock()
 
 
-class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of every estimator that trains a network on clouds.
 
     A subclass defines what is computed from the clouds once (`prepare`), how batches of that are
     gathered (`make_store`), which network reads them (`_new_model`), and how that network takes
-    the statistics of its training clouds (`_standardize`). Its constructor stores the options
-    below.
+    the statistics of its training clouds (`_standardize`). It adds its own options as fields of
+    a data class, from which scikit-learn reads the parameters.
     """
 
-    _fewest_epochs = 1
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    weight_decay: float
-    validation_fraction: float
-    patience: int
-    points_per_epoch: int | None
-    random_state: int | np.random.RandomState | None
-    device: str
-    dtype: str
-    progress: bool
-    class_weight: Any
+    _fewest_epochs: ClassVar[int] = 1
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
+    epochs: int = 60
+    batch_size: int = 32
+    learning_rate: float = 3e-3
+    weight_decay: float = 1e-3
+    validation_fraction: float = 0.15
+    patience: int = 20
+    points_per_epoch: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    device: str = "cpu"
+    dtype: Literal["float32", "float64"] = "float32"
+    progress: bool = False
+    class_weight: Literal["balanced"] | dict[Any, float] | None = None
 
     # --- what a subclass defines ------------------------------------------------------------
 

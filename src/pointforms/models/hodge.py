@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import comb
 from typing import Any, Literal, Self
@@ -30,6 +30,7 @@ from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
 from pointforms.support.checks import check_int
+from pointforms.support.sklearn_tags import TakesClouds
 
 _ORDERS = 2  # polynomials up to quadratic
 _SMALLEST = 8  # eigenvalues of each Laplacian
@@ -39,7 +40,23 @@ _ZERO = 1e-8  # eigenvalues below are harmonic
 _POINTS = 1 << 15  # points whose features are computed at once
 
 
-class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(kw_only=True, eq=False, repr=False)
+class HodgeOptions:
+    """Options of Hodge features, which :class:`HodgeFeatures` documents."""
+
+    degrees: Sequence[int] = (0, 1, 2)
+    directions: int = 6
+    max_features: int = 1500
+    spectra: bool = True
+    landmarks: int = 64
+    complex_neighbors: int = 6
+    measure: Measure = "uniform"
+    neighbors: int | Literal["auto"] = 32
+    dimension: int | None = None
+    cache: str | os.PathLike[str] | None = None
+
+
+class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Comparison matrices of fixed forms, and Hodge spectra.
 
     The forms live in coordinates z = A (x - m): standardised by the training clouds and, where
@@ -90,37 +107,6 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         A.
     dimension_, n_features_in_ : int
     """
-
-    def __init__(
-        self,
-        *,
-        degrees: Sequence[int] = (0, 1, 2),
-        directions: int = 6,
-        max_features: int = 1500,
-        spectra: bool = True,
-        landmarks: int = 64,
-        complex_neighbors: int = 6,
-        measure: Measure = "uniform",
-        neighbors: int | Literal["auto"] = 32,
-        dimension: int | None = None,
-        cache: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.degrees = degrees
-        self.directions = directions
-        self.max_features = max_features
-        self.spectra = spectra
-        self.landmarks = landmarks
-        self.complex_neighbors = complex_neighbors
-        self.measure = measure
-        self.neighbors = neighbors
-        self.dimension = dimension
-        self.cache = cache
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
 
     def prepare(self, clouds: Any) -> list[GramField]:
         """Compute the Gram fields of clouds; Gram fields are returned as they are."""
@@ -220,7 +206,8 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"degrees={self.degrees!r}: expected at least one")
 
 
-class HodgeClassifier(FeatureClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class HodgeClassifier(HodgeOptions, FeatureClassifier):
     """Penalised logistic regression on Hodge features.
 
     The frame, and whether spectra are used, is chosen with the penalty inside the training clouds.
@@ -228,40 +215,13 @@ class HodgeClassifier(FeatureClassifier):
     :class:`pointforms.models.classical.FeatureClassifier`.
     """
 
-    def __init__(
-        self,
-        *,
-        degrees: Sequence[int] = (0, 1, 2),
-        directions: int = 6,
-        max_features: int = 1500,
-        spectra: bool = True,
-        landmarks: int = 64,
-        complex_neighbors: int = 6,
-        measure: Measure = "uniform",
-        neighbors: int | Literal["auto"] = 32,
-        dimension: int | None = None,
-        cache: str | os.PathLike[str] | None = None,
-        head: Head = "logistic",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.degrees = degrees
-        self.directions = directions
-        self.max_features = max_features
-        self.spectra = spectra
-        self.landmarks = landmarks
-        self.complex_neighbors = complex_neighbors
-        self.measure = measure
-        self.neighbors = neighbors
-        self.dimension = dimension
-        self.cache = cache
-        self.head = head
-        self.random_state = random_state
+    head: Head = "logistic"
+    random_state: int | np.random.RandomState | None = None
 
-    def _options(self) -> tuple[Head, Any]:
-        options = self.get_params(deep=False)
-        head = options.pop("head")
-        options.pop("random_state")
-        return head, HodgeFeatures(**options)
+    def unfitted_features(self) -> HodgeFeatures:
+        """Return the transformer, with the options of this classifier."""
+        names = HodgeOptions.__dataclass_fields__
+        return HodgeFeatures(**{name: getattr(self, name) for name in names})
 
 
 def count_features(q: int, degree: int, order: int) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -48,6 +48,7 @@ def network_class(name: str) -> Any:
     return getattr(import_module(f"pointforms.models.{module}"), cls)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NeuralClassifier(NetworkClassifier):
     """A baseline network on clouds: point networks, graph networks, a simplicial network.
 
@@ -92,38 +93,8 @@ class NeuralClassifier(NetworkClassifier):
     (3, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        network: str = "mlp",
-        neighbors: int = 32,
-        epochs: int = 60,
-        batch_size: int = 32,
-        learning_rate: float = 3e-3,
-        weight_decay: float = 1e-3,
-        validation_fraction: float = 0.15,
-        patience: int = 20,
-        points_per_epoch: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "cpu",
-        dtype: Literal["float32", "float64"] = "float32",
-        progress: bool = False,
-        class_weight: Literal["balanced"] | dict[Any, float] | None = None,
-    ) -> None:
-        self.network = network
-        self.neighbors = neighbors
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.points_per_epoch = points_per_epoch
-        self.random_state = random_state
-        self.device = device
-        self.dtype = dtype
-        self.progress = progress
-        self.class_weight = class_weight
+    network: str = "mlp"
+    neighbors: int = 32
 
     def check_options(self) -> None:
         """Raise an error for options that no fit can work with."""

@@ -91,7 +91,7 @@ def check_options(model: str, options: Mapping[str, Any]) -> None:
     estimator = make(model, **options)
     parts = [estimator]
     if isinstance(estimator, FeatureClassifier):
-        parts.append(estimator._options()[1])
+        parts.append(estimator.unfitted_features())
     try:
         for part in parts:
             for method in ("check_options", "_check_options"):
@@ -110,7 +110,7 @@ def _options(model: str) -> dict[str, tuple[Any, Any]]:
     """Type and default of every option."""
     factory = MODELS[model].make
     source = factory.func if isinstance(factory, partial) else factory
-    hints = get_type_hints(source.__init__ if inspect.isclass(source) else source)
+    hints = get_type_hints(source)
     return {
         name: (hints.get(name, Any), parameter.default)
         for name, parameter in inspect.signature(factory).parameters.items()
