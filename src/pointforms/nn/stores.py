@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,9 +17,10 @@ from pointforms.geometry.field import GramField, Measure
 _MAX_PREPARED = 1 << 28
 
 
-@dataclass(frozen=True)
-class FormBatch:
+class FormBatch(NamedTuple):
     """A batch of B clouds with their Gram factors, padded to n points each.
+
+    A tuple, so that torch.func can map over stacked batches.
 
     Parameters
     ----------
@@ -49,12 +50,8 @@ class FormBatch:
     points: Tensor
     factor: Tensor
     weights: Tensor
-    compounds: dict[int, Tensor] = field(default_factory=dict)
-    metrics: dict[int, Tensor] = field(default_factory=dict)
-
-    def tree(self) -> tuple[Tensor, Tensor, Tensor, dict[int, Tensor], dict[int, Tensor]]:
-        """Return the tensors in a form that torch.func can map over."""
-        return self.points, self.factor, self.weights, self.compounds, self.metrics
+    compounds: dict[int, Tensor] = {}  # noqa: RUF012  (nothing writes to it)
+    metrics: dict[int, Tensor] = {}  # noqa: RUF012
 
 
 def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
@@ -159,7 +156,6 @@ class FieldStore(PointStore):
     """
 
     stackable = True
-    batch = FormBatch
 
     def __init__(
         self,
