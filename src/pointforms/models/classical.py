@@ -174,24 +174,10 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
                 )
 
 
-def logistic_regression(
-    random_state: int | np.random.RandomState | None = None,
+def classifier_of_summaries(
+    head: Head, random_state: int | np.random.RandomState | None = None
 ) -> FeatureClassifier:
-    """Logistic regression on pooled summaries, its L2 penalty chosen by cross-validation."""
-    return _on_summaries("logistic", random_state)
-
-
-def random_forest(random_state: int | np.random.RandomState | None = None) -> FeatureClassifier:
-    """500 trees on pooled summaries, the features of a split chosen by cross-validation."""
-    return _on_summaries("forest", random_state)
-
-
-def rbf_svm(random_state: int | np.random.RandomState | None = None) -> FeatureClassifier:
-    """SVM with Gaussian kernel on pooled summaries, C and γ chosen by cross-validation."""
-    return _on_summaries("svm", random_state)
-
-
-def _on_summaries(head: Head, random_state: Any) -> FeatureClassifier:
+    """Return a classifier on pooled summaries, its options chosen by cross-validation."""
     return FeatureClassifier(features=PooledSummaries(), head=head, random_state=random_state)
 
 

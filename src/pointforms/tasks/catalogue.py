@@ -93,8 +93,7 @@ class TaskEntry:
         return self._make(seed, **chosen)
 
     def _make(self, seed: int, **sizes: int) -> Task:
-        task: Task = self._function()(seed, **sizes)
-        return replace(task, description=self.description)
+        return replace(self._function()(seed, **sizes), description=self.description)
 
     def check_size(self, option: str, value: int) -> None:
         """Raise an error if `clouds` or `points` has a value that this task cannot have."""
@@ -338,10 +337,7 @@ def find(
                 f"features={list(features)}: {name} has its own; columns are chosen in files only"
             )
         return load(name, seed, clouds, points)
-    if Path(name).suffix.lower() not in SUFFIXES:
-        raise ValueError(
-            f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}"
-        )
+    _check_suffix(name)
     if clouds is not None or points is not None:
         raise ValueError(
             f"clouds={clouds}, points={points}: sizes are for tasks of the catalogue, not for files"
@@ -351,14 +347,19 @@ def find(
     return read(name, cloud, label, group, features, seed=seed)
 
 
-def resolve(name: str, folder: Path) -> str:
-    """Return the name of a catalogued task as it is, and a file of `folder` as its full path."""
-    if name in _CATALOGUE:
-        return name
+def _check_suffix(name: str) -> None:
+    """Raise an error unless a name that is not in the catalogue can be that of a file."""
     if Path(name).suffix.lower() not in SUFFIXES:
         raise ValueError(
             f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}"
         )
+
+
+def resolve(name: str, folder: Path) -> str:
+    """Return the name of a catalogued task as it is, and a file of `folder` as its full path."""
+    if name in _CATALOGUE:
+        return name
+    _check_suffix(name)
     path = folder / name
     if not path.is_file():
         beside = path.parent.glob("*") if path.parent.is_dir() else ()
@@ -404,8 +405,3 @@ def check_size(task: str, option: str, value: int) -> None:
     if task not in _CATALOGUE:
         raise ValueError(f"{option}={value}: {Path(task).name} has a fixed size")
     _CATALOGUE[task].check_size(option, value)
-
-
-def _unknown(name: str) -> ValueError:
-    endings = ", ".join(SUFFIXES)
-    return ValueError(f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {endings}")
