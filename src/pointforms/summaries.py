@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pointforms.clouds import plain_clouds
-from pointforms.support.sklearn_tags import TakesClouds
+from pointforms.support.cloud_estimator import TakesClouds
 
 
 class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -52,19 +52,14 @@ class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ig
         levels = np.asarray(self.quantiles, dtype=np.float64)
         if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
             raise ValueError(f"quantiles={self.quantiles!r}: expected numbers from 0 to 1")
-        self.n_features_in_: int = _arrays(clouds)[0].shape[1]
+        self.n_features_in_ = _arrays(clouds)[0].shape[1]
         return self
 
     def transform(self, clouds: Any) -> np.ndarray:
         """Return the summaries (N, f) of N clouds or of their Gram fields."""
         check_is_fitted(self, "n_features_in_")
         arrays = _arrays(clouds)
-        D = arrays[0].shape[1]
-        if self.n_features_in_ != D:
-            raise ValueError(
-                f"the clouds have {D} features, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}"
-            )
+        self._check_width(arrays[0].shape[1])
         return np.stack([self._summary(points) for points in arrays])
 
     def _summary(self, points: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from pointforms.estimators.targets import ClassTargets, Targets, check_groups
 from pointforms.estimators.trainer import Fit, Fitted, Schedule, Store, train
 from pointforms.estimators.validation_split import validation_part
 from pointforms.support.checks import check_int
-from pointforms.support.sklearn_tags import TakesClouds
+from pointforms.support.cloud_estimator import TakesClouds
 
 # torch draws initial parameters from one generator, which all threads share.
 _generator = threading.Lock()
@@ -119,7 +119,7 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             One per part, in order.
         """
         self.check_options()
-        self.n_features_in_: int = store.features
+        self.n_features_in_ = store.features
         y = targets.tensor(getattr(torch, self.dtype)).to(self.device)
         like = torch.empty(0, dtype=getattr(torch, self.dtype), device=self.device)
         # networks that train together share a loss; with weights it depends on their clouds
@@ -197,12 +197,8 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         prepared = self.prepare(clouds)
         first = prepared[0]
-        width = int((first if isinstance(first, torch.Tensor) else first.points).shape[1])
-        if width != self.n_features_in_:
-            raise ValueError(
-                f"the clouds have {width} features, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}"
-            )
+        points = first if isinstance(first, torch.Tensor) else first.points
+        self._check_width(points.shape[1])
         return prepared
 
     def _prediction_store(self, clouds: Any) -> Store:

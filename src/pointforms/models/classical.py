@@ -29,7 +29,7 @@ from pointforms.estimators.targets import ClassTargets, check_groups
 from pointforms.geometry.field import GramField
 from pointforms.summaries import PooledSummaries
 from pointforms.support.checks import check_choice
-from pointforms.support.sklearn_tags import TakesClouds
+from pointforms.support.cloud_estimator import TakesClouds
 
 Head = Literal["logistic", "forest", "svm"]
 Folds = list[tuple[np.ndarray, np.ndarray]]
@@ -117,7 +117,7 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
             self.features_ = transformer
             self._fit_head(X, codes, folds, seed)
         self.classes_ = classes
-        self.n_features_in_: int = transformer.n_features_in_
+        self.n_features_in_ = transformer.n_features_in_
         return self
 
     def _fit_head(self, X: np.ndarray, codes: np.ndarray, folds: Folds, seed: int) -> None:
@@ -150,7 +150,11 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
         """Return the probabilities of the classes: (N, C)."""
         check_is_fitted(self, "head_")
         clouds = list(clouds)
-        self._check_width(clouds)
+        if clouds:  # before geometry uses the fitted dimension
+            points = clouds[0].points if isinstance(clouds[0], GramField) else clouds[0]
+            shape = np.shape(points)
+            if len(shape) == 2:
+                self._check_width(shape[1])
         with _one_thread():
             X = self.features_.transform(clouds)[:, self.columns_]
             probabilities: np.ndarray = self.head_.predict_proba(X)
@@ -161,17 +165,6 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
         best = self.predict_proba(clouds).argmax(1)
         labels: np.ndarray = self.classes_[best]
         return labels
-
-    def _check_width(self, clouds: list[Any]) -> None:
-        """Check the width here, before geometry uses the fitted dimension."""
-        if clouds:
-            points = clouds[0].points if isinstance(clouds[0], GramField) else clouds[0]
-            shape = np.shape(points)
-            if len(shape) == 2 and shape[1] != self.n_features_in_:
-                raise ValueError(
-                    f"the clouds have {shape[1]} features, but {type(self).__name__} was fitted "
-                    f"with {self.n_features_in_}"
-                )
 
 
 def classifier_of_summaries(

@@ -30,7 +30,7 @@ from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
 from pointforms.support.checks import check_int
-from pointforms.support.sklearn_tags import TakesClouds
+from pointforms.support.cloud_estimator import TakesClouds
 
 _ORDERS = 2  # polynomials up to quadratic
 _SMALLEST = 8  # eigenvalues of each Laplacian
@@ -121,7 +121,7 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         fields = self.prepare(clouds)
         self.dimension_ = fields[0].dimension
         x = np.concatenate([_numbers(field.points) for field in fields])
-        self.n_features_in_: int = x.shape[1]
+        self.n_features_in_ = x.shape[1]
         self.mean_ = x.mean(0)
         spread = x.std(0)
         self.scale_ = np.where(spread > 0, spread, 1.0)
@@ -137,12 +137,7 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         """Return features (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
         check_is_fitted(self, "axes_")
         fields = self.prepare(clouds)
-        D = fields[0].points.shape[1]
-        if self.n_features_in_ != D:
-            raise ValueError(
-                f"the clouds have {D} features, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}"
-            )
+        self._check_width(fields[0].points.shape[1])
         centres = [field.points.mean(0) for field in fields]
         centred = [
             replace(field, points=field.points - centre)

@@ -37,6 +37,14 @@ NETWORKS: dict[str, tuple[Literal["points", "graph", "complex", "pyramid"], str,
     "tdl": ("complex", "simplicial", "SimplicialNetwork"),
 }
 
+# By what a network reads: the store of its batches.
+_STORES: dict[str, Any] = {
+    "points": CloudStore,
+    "graph": GraphStore,
+    "complex": SimplicialStore,
+    "pyramid": PyramidStore,
+}
+
 
 def network_class(name: str) -> Any:
     """Return the class of a network, whose constructor takes features and outputs."""
@@ -121,13 +129,7 @@ class NeuralClassifier(NetworkClassifier):
 
     def make_store(self, prepared: Sequence[Any]) -> Store:
         """Return prepared clouds as tensors, from which batches are gathered."""
-        stores: dict[str, Any] = {
-            "points": CloudStore,
-            "graph": GraphStore,
-            "complex": SimplicialStore,
-            "pyramid": PyramidStore,
-        }
-        store: Store = stores[self.reads](prepared, getattr(torch, self.dtype), self.device)
+        store: Store = _STORES[self.reads](prepared, getattr(torch, self.dtype), self.device)
         return store
 
     def _new_model(self, outputs: int) -> nn.Module:

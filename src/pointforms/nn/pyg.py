@@ -89,5 +89,4 @@ def form_batch(
     (torch.Size([2, 3, 2]), [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
     """
     index = torch.zeros(len(pos), dtype=torch.long, device=pos.device) if batch is None else batch
-    points, _ = pad(pos, index)
-    return FormBatch(points, pad(factor, index)[0], pad(weight, index)[0])
+    return FormBatch(pad(pos, index), pad(factor, index), pad(weight, index))

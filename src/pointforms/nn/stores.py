@@ -220,17 +220,12 @@ class FieldStore(PointStore):
         return FormBatch(self.points[place], self.factor[place], weights, compounds, metrics)
 
 
-def pad(rows: Tensor, batch: Tensor) -> tuple[Tensor, Tensor]:
-    """Pad rows (N, ...), whose clouds are numbered by `batch` (N,), ascending, to (B, n, ...).
-
-    Also return a mask (B, n) of what is not padding.
-    """
+def pad(rows: Tensor, batch: Tensor) -> Tensor:
+    """Pad rows (N, ...), whose clouds are numbered by `batch` (N,), ascending, to (B, n, ...)."""
     count = int(batch.max()) + 1
     sizes = torch.bincount(batch, minlength=count)
     offsets = sizes.cumsum(0) - sizes
     place = torch.arange(len(batch), device=batch.device) - offsets[batch]
-    n = int(sizes.max())
-    padded = rows.new_zeros(count, n, *rows.shape[1:])
+    padded = rows.new_zeros(count, int(sizes.max()), *rows.shape[1:])
     padded[batch, place] = rows
-    mask = torch.arange(n, device=batch.device) < sizes.unsqueeze(1)
-    return padded, mask
+    return padded
