@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from pointforms.clouds import plain_clouds
 from pointforms.support.cloud_estimator import TakesClouds
 
 
+@dataclass(eq=False, repr=False)
 class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Mean, standard deviation, quantiles and covariances of the points of each cloud.
 
@@ -39,13 +41,8 @@ class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ig
            [1., 1., 0., 0., 1., 1.]])
     """
 
-    def __init__(
-        self,
-        quantiles: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9),
-        covariance: bool = True,
-    ) -> None:
-        self.quantiles = quantiles
-        self.covariance = covariance
+    quantiles: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9)
+    covariance: bool = True
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Check the options and store the number of features; nothing is learned."""

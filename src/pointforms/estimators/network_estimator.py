@@ -122,6 +122,9 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         self.n_features_in_ = store.features
         y = targets.tensor(getattr(torch, self.dtype)).to(self.device)
         like = torch.empty(0, dtype=getattr(torch, self.dtype), device=self.device)
+        schedule = Schedule(
+            int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
+        )
         # networks that train together share a loss; with weights it depends on their clouds
         stacks: dict[bytes, list[int]] = {}
         for i, (clouds, _) in enumerate(parts):
@@ -134,7 +137,7 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
                 y,
                 targets.loss(parts[members[0]][0], like),
                 [self.make_fit(parts[i][0], targets, groups, parts[i][1]) for i in members],
-                self.schedule(),
+                schedule,
                 together=together,
                 progress=progress,
             )
@@ -158,12 +161,6 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             float(self.weight_decay),
         )
 
-    def schedule(self) -> Schedule:
-        """Return the options that all fits of this estimator share."""
-        return Schedule(
-            int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
-        )
-
     def keep(self, fitted: Fitted) -> None:
         """Make a trained network the fitted state of this estimator."""
         self.model_: Any = fitted.model
@@ -172,10 +169,15 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _fit(self, clouds: Any, targets: Targets, groups: Any) -> None:
         """Train on all clouds, with a seed drawn from `random_state`."""
-        store = self.make_store(self.prepare(clouds))
+        check_groups(groups, len(targets.values))
+        store = self.make_store(self._prepare_for_fit(clouds))
         part = (np.arange(len(targets.values)), self._seed())
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
         self.keep(fitted)
+
+    def _prepare_for_fit(self, clouds: Any) -> Sequence[Any]:
+        """Prepare the training clouds, and remember what later clouds have to share with them."""
+        return self.prepare(clouds)
 
     def _make_model(self, store: Any, outputs: int, fit: Fit) -> nn.Module:
         """Make the untrained network of a fit, standardised by its training clouds."""
@@ -233,7 +235,6 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
         self.check_options()
         clouds = list(clouds)
         targets = ClassTargets.of(y, len(clouds), self.class_weight)
-        check_groups(groups, len(clouds))
         self._fit(clouds, targets, groups)
         self.classes_ = targets.classes
         return self

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from pointforms.estimators import saving
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import apply
-from pointforms.estimators.targets import Targets
 from pointforms.estimators.trainer import Fit
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.gram import gram_fields
@@ -200,9 +199,6 @@ class PointFormEstimator(NetworkEstimator):
         for name in ("forms", "terms"):
             check_int(name, getattr(self, name), at_least=1)
         super().check_options()
-
-    def _fit(self, clouds: Any, targets: Targets, groups: Any) -> None:
-        super()._fit(self._prepare_for_fit(clouds), targets, groups)
 
     def _prepare_for_fit(self, clouds: Any) -> list[GramField]:
         """Compute Gram fields and remember the dimension that they share."""

@@ -147,7 +147,10 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         parts = self._comparisons(fields, mean) + self._comparisons(centred, 0 * mean)
         parts.append((np.stack([_numbers(c) for c in centres]) - self.mean_) / self.scale_)
         if self.spectra:
-            parts.append(np.stack([self._spectrum(field) for field in fields]))
+            scaled = [_numbers(field.points) / self.scale_ for field in fields]
+            landmarks = [_landmarks(points, self.landmarks) for points in scaled]
+            spectra = [hodge_spectrum(points, self.complex_neighbors) for points in landmarks]
+            parts.append(np.stack(spectra))
         return np.concatenate(parts, axis=1)
 
     def choices(self) -> dict[str, np.ndarray]:
@@ -185,10 +188,6 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
 
     def _fits(self, q: int, degree: int, order: int) -> bool:
         return count_features(q, degree, order) <= self.max_features
-
-    def _spectrum(self, field: GramField) -> np.ndarray:
-        points = _landmarks(_numbers(field.points) / self.scale_, self.landmarks)
-        return hodge_spectrum(points, self.complex_neighbors)
 
     def _check_options(self) -> None:
         GramSettings(neighbors=self.neighbors, dimension=self.dimension)
@@ -246,7 +245,8 @@ def comparison_features(
         monomials = _monomials((x - mean) @ axes.T, 2 * order)
         pairs = x.new_ones(len(x), 1)
         if degree > 0:
-            G = torch.cat([_gram(axes @ field.factor.double().cpu()) for field in some])
+            factors = [axes @ field.factor.double().cpu() for field in some]
+            G = torch.cat([V @ V.mT for V in factors])
             pairs = compound(G, degree)[:, rows, columns]
         start = 0
         for field in some:
@@ -254,10 +254,6 @@ def comparison_features(
             weighted = monomials[part] * field.measure(measure).double().cpu().unsqueeze(1)
             features.append((weighted.T @ pairs[part]).flatten().numpy())
     return np.stack(features)
-
-
-def _gram(V: Tensor) -> Tensor:
-    return V @ V.mT
 
 
 def _monomials(z: Tensor, order: int) -> Tensor:

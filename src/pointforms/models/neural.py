@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 import torch
@@ -53,7 +53,7 @@ def network_class(name: str) -> Any:
     _, module, cls = NETWORKS[name]
     if module in ("graph_networks", "hierarchical_networks"):
         need("torch_geometric", "graph")
-    return getattr(import_module(f"pointforms.models.{module}"), cls)
+    return resolve_name(f"pointforms.models.{module}:{cls}")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from pointforms.support.suggestions import suggest
@@ -49,8 +49,7 @@ class Model:
     @cached_property
     def make(self) -> Callable[..., Any]:
         """The maker with its options: call it with more options for an untrained classifier."""
-        module, _, name = self.maker.partition(":")
-        return partial(getattr(import_module(module), name), **self.options)
+        return partial(resolve_name(self.maker), **self.options)
 
 
 def _point_forms(readout: str, degree: int) -> Model:

@@ -8,12 +8,12 @@ neither NumPy nor anything else that is slow. Rooms above `tasks` add their entr
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from pointforms.support.checks import check_int
@@ -93,7 +93,8 @@ class TaskEntry:
         return self._make(seed, **chosen)
 
     def _make(self, seed: int, **sizes: int) -> Task:
-        return replace(self._function()(seed, **sizes), description=self.description)
+        task: Task = resolve_name(self.maker)(seed, **sizes)
+        return replace(task, description=self.description)
 
     def check_size(self, option: str, value: int) -> None:
         """Raise an error if `clouds` or `points` has a value that this task cannot have."""
@@ -103,7 +104,7 @@ class TaskEntry:
 
     def about(self) -> str:
         """Return what the task contains and what it is for, as text of several lines."""
-        return inspect.getdoc(self._function()) or self.description
+        return inspect.getdoc(resolve_name(self.maker)) or self.description
 
     def digest(self) -> str | None:
         """Return a hash of prepared content; None for a task that its name and seed determine."""
@@ -120,11 +121,6 @@ class TaskEntry:
             "classes": self.classes,
             "description": self.description,
         }
-
-    def _function(self) -> Callable[..., Task]:
-        module, _, function = self.maker.partition(":")
-        made: Callable[..., Task] = getattr(importlib.import_module(module), function)
-        return made
 
 
 def _entries() -> list[TaskEntry]:
