@@ -155,8 +155,6 @@ class FieldStore(PointStore):
     (torch.Size([2, 40, 3]), torch.Size([2, 40, 3, 3]))
     """
 
-    stackable = True
-
     def __init__(
         self,
         fields: Sequence[GramField],
@@ -177,6 +175,11 @@ class FieldStore(PointStore):
             self.weights[rows] = one.measure(measure).to("cpu", dtype)
             start += len(one)
         self.factor, self.weights = self.factor.to(device), self.weights.to(device)
+        # forms of a degree whose compounds are too large are compared in blocks of points, which
+        # the backward pass computes again; torch.func cannot map over that
+        self.stackable = all(
+            k < 2 or comb(features, k) * comb(width, k) <= COMPOUND_MAX for k in degrees
+        )
         self.compounds, self.metrics = {}, {}
         for k in degrees:
             if k >= 1 and compound_fits(features, width, k, total):
