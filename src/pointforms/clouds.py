@@ -362,10 +362,7 @@ class Clouds(Sequence[Tensor]):
     def __getitem__(self, index: slice) -> Clouds: ...
     def __getitem__(self, index: int | slice) -> Tensor | Clouds:
         if isinstance(index, slice):
-            chosen = range(len(self))[index]
-            return Clouds.from_list(
-                [self[b] for b in chosen], [self.ids[b] for b in chosen], self.feature_names
-            )
+            return self._some(range(len(self))[index])
         b = range(len(self))[index]
         return self.points[int(self.offsets[b]) : int(self.offsets[b + 1])]
 
@@ -384,8 +381,11 @@ class Clouds(Sequence[Tensor]):
             raise ValueError(
                 f"no cloud has at least {points} points: the largest has {int(self.sizes.max())}"
             )
+        return self._some(kept)
+
+    def _some(self, chosen: Sequence[int]) -> Clouds:
         return Clouds.from_list(
-            [self[b] for b in kept], [self.ids[b] for b in kept], self.feature_names
+            [self[b] for b in chosen], [self.ids[b] for b in chosen], self.feature_names
         )
 
     def to(

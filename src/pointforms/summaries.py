@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,9 +11,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pointforms.clouds import plain_clouds
+from pointforms.support.cloud_estimator import TakesClouds
 
 
-class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Mean, standard deviation, quantiles and covariances of the points of each cloud.
 
     The summaries of a cloud do not depend on the order of its points. A cloud of one point has
@@ -38,38 +41,22 @@ class PooledSummaries(TransformerMixin, BaseEstimator):  # type: ignore[misc]
            [1., 1., 0., 0., 1., 1.]])
     """
 
-    def __init__(
-        self,
-        quantiles: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9),
-        covariance: bool = True,
-    ) -> None:
-        self.quantiles = quantiles
-        self.covariance = covariance
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
+    quantiles: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9)
+    covariance: bool = True
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Check the options and store the number of features; nothing is learned."""
         levels = np.asarray(self.quantiles, dtype=np.float64)
         if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
             raise ValueError(f"quantiles={self.quantiles!r}: expected numbers from 0 to 1")
-        self.n_features_in_: int = _arrays(clouds)[0].shape[1]
+        self.n_features_in_ = _arrays(clouds)[0].shape[1]
         return self
 
     def transform(self, clouds: Any) -> np.ndarray:
         """Return the summaries (N, f) of N clouds or of their Gram fields."""
         check_is_fitted(self, "n_features_in_")
         arrays = _arrays(clouds)
-        D = arrays[0].shape[1]
-        if self.n_features_in_ != D:
-            raise ValueError(
-                f"the clouds have {D} features, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}"
-            )
+        self._check_width(arrays[0].shape[1])
         return np.stack([self._summary(points) for points in arrays])
 
     def _summary(self, points: np.ndarray) -> np.ndarray:

@@ -3,14 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pointforms.io.columns import constant_per_cloud, group_rows, rows_per_cloud, show_rows
+from pointforms.io.columns import constant_per_cloud, group_rows, show_rows
 
 CODES = np.array([1, 0, 1, 2, 0, 1])
 IDS = ["a", "b", "c"]
 
 
 def test_rows_keep_the_order_of_the_table():
-    assert [rows.tolist() for rows in rows_per_cloud(CODES, 3)] == [[1, 4], [0, 2, 5], [3]]
     clouds = group_rows(np.arange(6.0)[:, None], CODES, IDS, ["x"])
     assert [cloud.flatten().tolist() for cloud in clouds] == [[1, 4], [0, 2, 5], [3]]
     assert clouds.ids == ("a", "b", "c")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,18 +11,16 @@ from sklearn.metrics import roc_auc_score
 
 from pointforms.models.classical import (
     FeatureClassifier,
+    classifier_of_summaries,
     inner_folds,
-    logistic_regression,
-    random_forest,
-    rbf_svm,
 )
 from pointforms.models.random_forms import random_forms
 from pointforms.summaries import PooledSummaries
 
 MODELS = {
-    "logistic": logistic_regression,
-    "forest": random_forest,
-    "svm": rbf_svm,
+    "logistic": partial(classifier_of_summaries, "logistic"),
+    "forest": partial(classifier_of_summaries, "forest"),
+    "svm": partial(classifier_of_summaries, "svm"),
     "random forms": lambda seed: random_forms(seed, forms=8),
 }
 
@@ -88,7 +87,7 @@ def test_labels_may_be_words_and_groups_stay_together(data):
     clouds, y = data
     names = np.array(["a", "b", "c"])[y]
     groups = np.arange(30) // 2
-    model = logistic_regression(0).fit(clouds, names, groups=groups)
+    model = MODELS["logistic"](0).fit(clouds, names, groups=groups)
     assert set(model.predict(clouds)) <= {"a", "b", "c"}
     folds = inner_folds(y, groups, seed=0)
     assert len(folds) == 5
@@ -97,7 +96,7 @@ def test_labels_may_be_words_and_groups_stay_together(data):
         assert set(y[train]) == set(y[validation]) == {0, 1, 2}
 
 
-@pytest.mark.parametrize("make", [logistic_regression, rbf_svm])
+@pytest.mark.parametrize("make", [MODELS["logistic"], MODELS["svm"]])
 def test_a_single_cloud_of_a_class_leaves_nothing_to_choose_by(data, make):
     clouds, _ = data
     model = make(0).fit(clouds[:9], (np.arange(9) == 0).astype(int))
@@ -108,10 +107,10 @@ def test_a_single_cloud_of_a_class_leaves_nothing_to_choose_by(data, make):
 def test_errors_say_what_was_passed(data):
     clouds, y = data
     with pytest.raises(ValueError, match="y has 29 labels for 30 clouds"):
-        logistic_regression(0).fit(clouds, y[1:])
+        MODELS["logistic"](0).fit(clouds, y[1:])
     with pytest.raises(ValueError, match="y has 1 class"):
-        logistic_regression(0).fit(clouds, np.zeros(30, dtype=int))
+        MODELS["logistic"](0).fit(clouds, np.zeros(30, dtype=int))
     with pytest.raises(ValueError, match="groups has 3 entries for 30 clouds"):
-        logistic_regression(0).fit(clouds, y, groups=[1, 2, 3])
+        MODELS["logistic"](0).fit(clouds, y, groups=[1, 2, 3])
     with pytest.raises(ValueError, match="head='ridge'"):
         FeatureClassifier(features=PooledSummaries(), head="ridge").fit(clouds, y)  # type: ignore[arg-type]

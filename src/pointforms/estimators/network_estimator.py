@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -19,39 +20,36 @@ from pointforms.estimators.targets import ClassTargets, Targets, check_groups
 from pointforms.estimators.trainer import Fit, Fitted, Schedule, Store, train
 from pointforms.estimators.validation_split import validation_part
 from pointforms.support.checks import check_int
+from pointforms.support.cloud_estimator import TakesClouds
 
 # torch draws initial parameters from one generator, which all threads share.
 _generator = threading.Lock()
 
 
-class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of every estimator that trains a network on clouds.
 
     A subclass defines what is computed from the clouds once (`prepare`), how batches of that are
     gathered (`make_store`), which network reads them (`_new_model`), and how that network takes
-    the statistics of its training clouds (`_standardize`). Its constructor stores the options
-    below.
+    the statistics of its training clouds (`_standardize`). It adds its own options as fields of
+    a data class, from which scikit-learn reads the parameters.
     """
 
-    _fewest_epochs = 1
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    weight_decay: float
-    validation_fraction: float
-    patience: int
-    points_per_epoch: int | None
-    random_state: int | np.random.RandomState | None
-    device: str
-    dtype: str
-    progress: bool
-    class_weight: Any
+    _fewest_epochs: ClassVar[int] = 1
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
+    epochs: int = 60
+    batch_size: int = 32
+    learning_rate: float = 3e-3
+    weight_decay: float = 1e-3
+    validation_fraction: float = 0.15
+    patience: int = 20
+    points_per_epoch: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    device: str = "cpu"
+    dtype: Literal["float32", "float64"] = "float32"
+    progress: bool = False
+    class_weight: Literal["balanced"] | dict[Any, float] | None = None
 
     # --- what a subclass defines ------------------------------------------------------------
 
@@ -121,9 +119,12 @@ class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             One per part, in order.
         """
         self.check_options()
-        self.n_features_in_: int = store.features
+        self.n_features_in_ = store.features
         y = targets.tensor(getattr(torch, self.dtype)).to(self.device)
         like = torch.empty(0, dtype=getattr(torch, self.dtype), device=self.device)
+        schedule = Schedule(
+            int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
+        )
         # networks that train together share a loss; with weights it depends on their clouds
         stacks: dict[bytes, list[int]] = {}
         for i, (clouds, _) in enumerate(parts):
@@ -136,7 +137,7 @@ class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 y,
                 targets.loss(parts[members[0]][0], like),
                 [self.make_fit(parts[i][0], targets, groups, parts[i][1]) for i in members],
-                self.schedule(),
+                schedule,
                 together=together,
                 progress=progress,
             )
@@ -160,12 +161,6 @@ class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             float(self.weight_decay),
         )
 
-    def schedule(self) -> Schedule:
-        """Return the options that all fits of this estimator share."""
-        return Schedule(
-            int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
-        )
-
     def keep(self, fitted: Fitted) -> None:
         """Make a trained network the fitted state of this estimator."""
         self.model_: Any = fitted.model
@@ -174,10 +169,15 @@ class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _fit(self, clouds: Any, targets: Targets, groups: Any) -> None:
         """Train on all clouds, with a seed drawn from `random_state`."""
-        store = self.make_store(self.prepare(clouds))
+        check_groups(groups, len(targets.values))
+        store = self.make_store(self._prepare_for_fit(clouds))
         part = (np.arange(len(targets.values)), self._seed())
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
         self.keep(fitted)
+
+    def _prepare_for_fit(self, clouds: Any) -> Sequence[Any]:
+        """Prepare the training clouds, and remember what later clouds have to share with them."""
+        return self.prepare(clouds)
 
     def _make_model(self, store: Any, outputs: int, fit: Fit) -> nn.Module:
         """Make the untrained network of a fit, standardised by its training clouds."""
@@ -199,12 +199,8 @@ class NetworkEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         prepared = self.prepare(clouds)
         first = prepared[0]
-        width = int((first if isinstance(first, torch.Tensor) else first.points).shape[1])
-        if width != self.n_features_in_:
-            raise ValueError(
-                f"the clouds have {width} features, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}"
-            )
+        points = first if isinstance(first, torch.Tensor) else first.points
+        self._check_width(points.shape[1])
         return prepared
 
     def _prediction_store(self, clouds: Any) -> Store:
@@ -239,7 +235,6 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
         self.check_options()
         clouds = list(clouds)
         targets = ClassTargets.of(y, len(clouds), self.class_weight)
-        check_groups(groups, len(clouds))
         self._fit(clouds, targets, groups)
         self.classes_ = targets.classes
         return self

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from numbers import Integral
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import torch
@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from pointforms.estimators import saving
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import apply
-from pointforms.estimators.targets import Targets
 from pointforms.estimators.trainer import Fit
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.gram import gram_fields
@@ -43,6 +42,7 @@ _CALIBRATION_CLOUDS = 64
 
 
 @documents_options
+@dataclass(kw_only=True, eq=False, repr=False)
 class PointFormEstimator(NetworkEstimator):
     """Base class of the point-form estimators.
 
@@ -107,91 +107,43 @@ class PointFormEstimator(NetworkEstimator):
         and a dictionary maps labels to weights. Regression accepts only None.
     """
 
+    degree: int | Sequence[int] = 1
+    forms: int = 8
+    readout: ReadoutName = "tri"
+    coefficients: CoefficientKind = "dense"
+    terms: int = 2
+    hidden: Sequence[int] = (64, 64)
+    head: int = 32
+    measure: Measure = "uniform"
+    neighbors: int | Literal["auto"] = 32
+    dimension: int | None = None
+    bandwidth: float | Literal["auto"] = 1.0
+    bandwidth_policy: BandwidthPolicy = "variable"
+    bandwidth_units: Literal["local", "absolute"] | float = "local"
+    alpha: float = 0.0
+    beta: float = -0.5
+    density_neighbors: int | None = None
+    center: Center = "mean"
+    calibrate: bool | Literal["point"] = True
+    truncation: bool = True
+    spectrum: Spectrum = "raw"
+    rank: int | None = None
+    search: Search = "auto"
+    cache: str | os.PathLike[str] | None = None
+    n_jobs: int | None = None
+
     # Attributes of a fitted estimator that are saved beside its network.
-    _learned: tuple[str, ...] = ("n_features_in_", "dimension_", "best_epoch_", "history_")
+    _learned: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "dimension_",
+        "best_epoch_",
+        "history_",
+    )
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.__doc__ = insert_estimator_options(cls.__doc__ or "")
         saving.register(cls)
-
-    @suggests_parameters
-    def __init__(
-        self,
-        *,
-        degree: int | Sequence[int] = 1,
-        forms: int = 8,
-        readout: ReadoutName = "tri",
-        coefficients: CoefficientKind = "dense",
-        terms: int = 2,
-        hidden: Sequence[int] = (64, 64),
-        head: int = 32,
-        measure: Measure = "uniform",
-        neighbors: int | Literal["auto"] = 32,
-        dimension: int | None = None,
-        bandwidth: float | Literal["auto"] = 1.0,
-        bandwidth_policy: BandwidthPolicy = "variable",
-        bandwidth_units: Literal["local", "absolute"] | float = "local",
-        alpha: float = 0.0,
-        beta: float = -0.5,
-        density_neighbors: int | None = None,
-        center: Center = "mean",
-        calibrate: bool | Literal["point"] = True,
-        truncation: bool = True,
-        spectrum: Spectrum = "raw",
-        rank: int | None = None,
-        search: Search = "auto",
-        epochs: int = 60,
-        batch_size: int = 32,
-        learning_rate: float = 3e-3,
-        weight_decay: float = 1e-3,
-        validation_fraction: float = 0.15,
-        patience: int = 20,
-        points_per_epoch: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "cpu",
-        dtype: Literal["float32", "float64"] = "float32",
-        cache: str | os.PathLike[str] | None = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        class_weight: Literal["balanced"] | dict[Any, float] | None = None,
-    ) -> None:
-        self.degree = degree
-        self.forms = forms
-        self.readout = readout
-        self.coefficients = coefficients
-        self.terms = terms
-        self.hidden = hidden
-        self.head = head
-        self.measure = measure
-        self.neighbors = neighbors
-        self.dimension = dimension
-        self.bandwidth = bandwidth
-        self.bandwidth_policy = bandwidth_policy
-        self.bandwidth_units = bandwidth_units
-        self.alpha = alpha
-        self.beta = beta
-        self.density_neighbors = density_neighbors
-        self.center = center
-        self.calibrate = calibrate
-        self.truncation = truncation
-        self.spectrum = spectrum
-        self.rank = rank
-        self.search = search
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.points_per_epoch = points_per_epoch
-        self.random_state = random_state
-        self.device = device
-        self.dtype = dtype
-        self.cache = cache
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.class_weight = class_weight
 
     # --- geometry ---------------------------------------------------------------------------
 
@@ -247,9 +199,6 @@ class PointFormEstimator(NetworkEstimator):
         for name in ("forms", "terms"):
             check_int(name, getattr(self, name), at_least=1)
         super().check_options()
-
-    def _fit(self, clouds: Any, targets: Targets, groups: Any) -> None:
-        super()._fit(self._prepare_for_fit(clouds), targets, groups)
 
     def _prepare_for_fit(self, clouds: Any) -> list[GramField]:
         """Compute Gram fields and remember the dimension that they share."""
@@ -309,6 +258,9 @@ class PointFormEstimator(NetworkEstimator):
         """
         check_is_fitted(self, "model_")
         saving.save(self, folder)
+
+
+PointFormEstimator.__init__ = suggests_parameters(PointFormEstimator.__init__)  # type: ignore[method-assign]
 
 
 def insert_estimator_options(docstring: str) -> str:

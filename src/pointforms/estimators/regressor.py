@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
-from pointforms.estimators.targets import NumberTargets, check_groups
+from pointforms.estimators.targets import NumberTargets
 
 
 class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[misc]
@@ -70,7 +70,6 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
         self.check_options()
         clouds = list(clouds)
         targets = NumberTargets.of(y, len(clouds), self.class_weight)
-        check_groups(groups, len(clouds))
         self._fit(clouds, targets, groups)
         self.target_mean_, self.target_scale_ = targets.mean, targets.scale
         self.single_target_ = targets.single

@@ -35,15 +35,16 @@ def save(estimator: Any, folder: str | os.PathLike[str]) -> None:
     config = {
         "format": _FORMAT,
         "class": type(estimator).__name__,
-        "options": _plain(estimator.get_params(deep=False)),
+        "options": estimator.get_params(deep=False),
         "learned": {name: _learned(getattr(estimator, name)) for name in estimator._learned},
     }
+    text = json.dumps(config, indent=1, default=_plain)
     state = estimator.model_.state_dict()
     with atomic(target) as partial:
         partial.mkdir()
         tensors = {name: value.detach().cpu().contiguous() for name, value in state.items()}
         save_file(tensors, partial / _MODEL)
-        (partial / _CONFIG).write_text(json.dumps(config, indent=1), encoding="utf-8")
+        (partial / _CONFIG).write_text(text, encoding="utf-8")
 
 
 def load(folder: str | os.PathLike[str]) -> Any:
@@ -110,7 +111,7 @@ def _learned(value: Any) -> Any:
     """Return a fitted attribute as JSON has it; an array, such as the classes, keeps its type."""
     if isinstance(value, np.ndarray):
         return {"values": value.tolist(), "dtype": value.dtype.str}
-    return _plain(value)
+    return value
 
 
 def _restored(value: Any) -> Any:
@@ -121,17 +122,11 @@ def _restored(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    """Return a value that JSON does not know as one that it knows."""
+    if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, np.random.RandomState):
         return None  # its seed is not known any more
-    return value
+    raise TypeError(f"{value!r} is a {type(value).__name__}, which JSON cannot hold")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -11,33 +11,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from pointforms.estimators.trainer import Loss
-
-
-class Targets(Protocol):
-    """What a training recipe needs to know about the targets of N clouds."""
-
-    stratify: ClassVar[bool]  # whether validation parts keep the proportions of the values
-
-    @property
-    def values(self) -> np.ndarray:
-        """Class codes (N,), or numbers (N, targets)."""
-
-    @property
-    def outputs(self) -> int:
-        """Number of outputs of a network that predicts them."""
-
-    @property
-    def weighted(self) -> bool:
-        """Whether the loss depends on the training clouds."""
-
-    def tensor(self, dtype: torch.dtype) -> Tensor:
-        """Return the values as the loss reads them."""
-
-    def loss(self, train: np.ndarray, like: Tensor) -> Loss:
-        """Return the loss per cloud of a network that is trained on the clouds `train`.
-
-        Its own tensors take the precision and device of `like`.
-        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +27,7 @@ class ClassTargets:
         Weights of the classes in the loss.
     """
 
-    stratify: ClassVar[bool] = True
+    stratify: ClassVar[bool] = True  # validation parts keep the proportions of the classes
 
     classes: np.ndarray
     values: np.ndarray
@@ -96,7 +69,7 @@ class ClassTargets:
         return torch.from_numpy(self.values)
 
     def loss(self, train: np.ndarray, like: Tensor) -> Loss:
-        """Return the cross-entropy per cloud, weighted by class."""
+        """Return the cross-entropy per cloud, with class weights from the clouds `train`."""
         weight = torch.from_numpy(self._weights(self.values[train])).to(like)
         return lambda out, y: functional.cross_entropy(out, y, reduction="none") * weight[y]
 
@@ -158,6 +131,10 @@ class NumberTargets:
     def loss(self, train: np.ndarray, like: Tensor) -> Loss:
         """Return the mean square error per cloud."""
         return lambda out, y: (out - y).square().mean(-1)
+
+
+#: What a network can learn to predict.
+Targets = ClassTargets | NumberTargets
 
 
 def check_groups(groups: Any, count: int) -> None:

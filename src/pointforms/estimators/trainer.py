@@ -101,14 +101,10 @@ class Store(Protocol):
     def features(self) -> int:
         """Number of features of the clouds, D."""
 
-    @property
-    def batch(self) -> Callable[..., Any]:
-        """The class of a batch, made from what its method `tree` returns."""
-
     def gather(self, index: Tensor, rows: Tensor | None = None) -> Any:
         """Gather a batch of the clouds of index (..., B), or of some of their points.
 
-        Its method `tree` returns its tensors in a form that torch.func can map over.
+        A batch that can be stacked is a tuple of tensors, which torch.func can map over.
         """
 
     def numbers(self) -> int:
@@ -277,12 +273,12 @@ def _train_stack(
     fitted = [Fitted(model, 0) for model in models]
     template = stack.template
 
-    def batch_loss(params: Any, buffers: Any, tree: Any, y: Tensor, counts: Tensor) -> Tensor:
-        out = functional_call(template, (params, buffers), (store.batch(*tree), counts))
+    def batch_loss(params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor) -> Tensor:
+        out = functional_call(template, (params, buffers), (batch, counts))
         return (counts * loss(out, y)).sum() / counts.sum()
 
-    def evaluate(params: Any, buffers: Any, tree: Any) -> Tensor:
-        outputs: Tensor = functional_call(template, (params, buffers), (store.batch(*tree),))
+    def evaluate(params: Any, buffers: Any, batch: Any) -> Tensor:
+        outputs: Tensor = functional_call(template, (params, buffers), (batch,))
         return outputs
 
     for epoch in range(schedule.epochs):
@@ -300,8 +296,8 @@ def _train_stack(
             if stack.single:
                 index, counts = index[0], counts[0]
                 rows = None if rows is None else rows[0]
-            tree = store.gather(index, rows).tree()
-            grads, value = stack.gradients(batch_loss, tree, targets[index], counts)
+            batch = store.gather(index, rows)
+            grads, value = stack.gradients(batch_loss, batch, targets[index], counts)
             optimizer.step(stack.params, grads, float(factor))
             total = total + value.detach()
         template.eval()
@@ -381,9 +377,9 @@ def _validation_losses(
     totals = np.zeros(len(fits))
     for start in range(0, longest, 64):
         index = torch.from_numpy(filled[:, start : start + 64])
-        tree = store.gather(index[0] if stack.single else index).tree()
+        batch = store.gather(index[0] if stack.single else index)
         with torch.no_grad():
-            out = stack.call(evaluate, tree)
+            out = stack.call(evaluate, batch)
             each = loss(out.flatten(0, 1), targets[index].flatten(0, 1)).view(index.shape)
         totals += (each.double().cpu().numpy() * counts[:, start : start + 64]).sum(1)
     return [float(mean) for mean in totals / counts.sum(1)]

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
-from pointforms.estimators.targets import ClassTargets, NumberTargets, Targets, check_groups
+from pointforms.estimators.targets import ClassTargets, NumberTargets, Targets
 from pointforms.estimators.trainer import Fit, Fitted
 
 
@@ -70,7 +70,6 @@ class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignor
         if y is None or self.epochs == 0:
             self._draw_forms(clouds)
             return self
-        check_groups(groups, len(clouds))
         kind = NumberTargets if type_of_target(y).startswith("continuous") else ClassTargets
         targets: Targets = kind.of(y, len(clouds), self.class_weight)
         self._fit(clouds, targets, groups)

@@ -171,7 +171,7 @@ def _tree(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
     values = cloud.cpu().numpy()
     workers = torch.get_num_threads()
     distance, index = KDTree(values).query(values, k=k, workers=workers)
-    return _as(cloud, distance).square_(), torch.from_numpy(index).to(cloud.device)
+    return torch.from_numpy(distance).to(cloud).square_(), torch.from_numpy(index).to(cloud.device)
 
 
 def _approximate(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -197,10 +197,6 @@ def _approximate(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
     )
     order = sq.argsort(dim=-1)
     return sq.gather(-1, order), index.gather(-1, order)
-
-
-def _as(like: Tensor, values: np.ndarray) -> Tensor:
-    return torch.from_numpy(values).to(dtype=like.dtype, device=like.device)
 
 
 def _stacked(lists: list[tuple[Tensor, Tensor]]) -> NeighborLists:

@@ -15,7 +15,6 @@ from pointforms.io.columns import (
     constant_per_cloud,
     existing_file,
     group_rows,
-    rows_per_cloud,
 )
 from pointforms.support.extras import need
 from pointforms.support.suggestions import suggest
@@ -141,9 +140,6 @@ def read_annotated_anndata(
         name: constant_per_cloud(data.obs[name].to_numpy(object), codes, list(ids), name)
         for name in annotations
     }
-    if hasattr(values, "toarray"):  # sparse: make one cloud at a time dense
-        rows = rows_per_cloud(codes, len(ids))
-        clouds = Clouds.from_list([values[r].toarray() for r in rows], list(ids), names)
-    else:
-        clouds = group_rows(np.asarray(values), codes, list(ids), names)
-    return clouds, values_per_cloud
+    if not hasattr(values, "toarray"):
+        values = np.asarray(values)
+    return group_rows(values, codes, list(ids), names), values_per_cloud

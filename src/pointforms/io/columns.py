@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,17 +17,17 @@ Annotations = dict[str, np.ndarray]
 
 
 def group_rows(
-    values: np.ndarray, codes: np.ndarray, ids: Sequence[object], names: Sequence[str]
+    values: Any, codes: np.ndarray, ids: Sequence[object], names: Sequence[str]
 ) -> Clouds:
-    """Split the rows of `values` (N, D) into clouds; row i belongs to cloud codes[i]."""
-    rows = rows_per_cloud(codes, len(ids))
-    return Clouds.from_list([values[r] for r in rows], ids, names)
+    """Split the rows of `values` (N, D) into clouds; row i belongs to cloud codes[i].
 
-
-def rows_per_cloud(codes: np.ndarray, count: int) -> list[np.ndarray]:
-    """Return the rows of each of `count` clouds, in the order of the table."""
+    The rows of a cloud keep their order. Sparse values become dense cloud by cloud.
+    """
     order = np.argsort(codes, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
+    rows = np.split(order, np.cumsum(np.bincount(codes, minlength=len(ids)))[:-1])
+    sparse = hasattr(values, "toarray")
+    parts = [values[r].toarray() if sparse else values[r] for r in rows]
+    return Clouds.from_list(parts, ids, names)
 
 
 def constant_per_cloud(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,9 +23,8 @@ def sparse_rows(starts: Tensor, columns: Tensor, values: Tensor, size: tuple[int
         return torch.sparse_csr_tensor(starts, columns, values, size, check_invariants=False)
 
 
-@dataclass(frozen=True)
-class CloudBatch:
-    """B clouds, padded to n points.
+class CloudBatch(NamedTuple):
+    """B clouds, padded to n points. A tuple, so that torch.func can map over stacked batches.
 
     Attributes
     ----------
@@ -37,13 +36,10 @@ class CloudBatch:
     points: Tensor
     real: Tensor
 
-    def tree(self) -> tuple[Tensor, ...]:
-        return self.points, self.real
-
 
 @dataclass(frozen=True)
 class GraphBatch:
-    """B clouds with their graphs; nodes are the B n positions, padding included.
+    """B clouds with their graphs; nodes are the B n positions, of which padding has no neighbours.
 
     Attributes
     ----------
@@ -59,9 +55,6 @@ class GraphBatch:
     real: Tensor
     starts: Tensor
     neighbors: Tensor
-
-    def tree(self) -> tuple[Tensor, ...]:
-        return self.points, self.real, self.starts, self.neighbors
 
     def owners(self) -> Tensor:
         """Return the node to which each entry of `neighbors` belongs."""
@@ -102,7 +95,6 @@ class CloudStore(PointStore):
     """Clouds of differing sizes, for networks on bare points."""
 
     stackable = True
-    batch: type = CloudBatch
 
     def numbers(self) -> int:
         """Return how many numbers a network of ordinary width computes per point in one step."""
@@ -114,41 +106,71 @@ class CloudStore(PointStore):
         return CloudBatch(self.points[place], real.to(self.points.dtype))
 
 
-class GraphStore(CloudStore):
-    """Clouds with a graph on each."""
+class WholeCloudStore(CloudStore):
+    """Clouds with something that needs all of their points, such as a graph."""
 
     stackable = False
-    batch: type = GraphBatch
+
+    def places(self, index: Tensor, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the rows of the flat tensors for the clouds `index`, and which are not padding."""
+        if rows is not None:
+            raise ValueError("points_per_epoch: expected None, graphs need all points of a cloud")
+        return super().places(index)
+
+
+class GraphStore(WholeCloudStore):
+    """Clouds with a graph on each."""
 
     def __init__(
         self, graphs: Sequence[CloudGraph], dtype: torch.dtype, device: torch.device | str
     ) -> None:
         super().__init__([graph.points for graph in graphs], dtype, device)
-        degrees = [graph.starts.diff() for graph in graphs]
-        self.degrees = torch.cat([*degrees, torch.ones(1, dtype=torch.long)]).to(device)
-        self.neighbors = torch.cat([graph.neighbors for graph in graphs]).to(device)
-        edges = torch.tensor([len(graph.neighbors) for graph in graphs])
-        self.edges = edges.to(device)
-        self.first_edges = (edges.cumsum(0) - edges).to(device)
+        self.lists = SparseBlocks(
+            [graph.starts for graph in graphs], [graph.neighbors for graph in graphs], device
+        )
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> GraphBatch:
         """Return the clouds of index (B,), with all of their points."""
-        if rows is not None:
-            raise ValueError("points_per_epoch: expected None, graphs need all points of a cloud")
-        place, real = self.places(index)
-        B, n = place.shape
-        # entries of each cloud, moved to the positions of its nodes
-        count, first = self.edges[index], self.first_edges[index]
-        entries = torch.arange(int(count.sum()), device=index.device)
-        shift = (first - (count.cumsum(0) - count)).repeat_interleave(count)
-        block = torch.arange(B, device=index.device).repeat_interleave(count)
-        neighbors = self.neighbors[entries + shift] + block * n
-        # padding is its own neighbour, so that every node has a list
-        degrees = torch.where(real, self.degrees[place], 1).flatten()
-        starts = torch.cat([degrees.new_zeros(1), degrees.cumsum(0)])
-        padding = (~real.flatten()).nonzero().squeeze(1)
-        filled = torch.empty(int(starts[-1]), dtype=torch.long, device=index.device)
-        of_padding = torch.zeros_like(filled, dtype=torch.bool)
-        of_padding[starts[:-1][padding]] = True
-        filled[of_padding], filled[~of_padding] = padding, neighbors
-        return GraphBatch(self.points[place], real.to(self.points.dtype), starts, filled)
+        place, real = self.places(index, rows)
+        nodes = torch.full_like(index, real.shape[1])
+        starts, neighbors, _ = self.lists.gather(index, nodes, nodes)
+        return GraphBatch(self.points[place], real.to(self.points.dtype), starts, neighbors)
+
+
+class SparseBlocks:
+    """Positions of the entries of many sparse matrices, gathered as those of a block diagonal."""
+
+    def __init__(
+        self, starts: Sequence[Tensor], columns: Sequence[Tensor], device: torch.device | str
+    ) -> None:
+        self.lengths = torch.cat([one.diff() for one in starts]).to(device)
+        self.columns = torch.cat(list(columns)).to(device)
+        self.heights = torch.tensor([len(one) - 1 for one in starts], device=device)
+        self.entries = torch.tensor([len(one) for one in columns], device=device)
+
+    def gather(
+        self, index: Tensor, heights: Tensor, widths: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the blocks of index (B,), padded to the given heights (B,) and widths (B,).
+
+        In compressed rows: where each row starts, the column of each entry, and which of all
+        entries it is.
+        """
+        lengths = torch.zeros(int(heights.sum()), dtype=torch.long, device=index.device)
+        here = _ragged(_before(heights), self.heights[index])
+        lengths[here] = self.lengths[_ragged(_before(self.heights)[index], self.heights[index])]
+        taken = _ragged(_before(self.entries)[index], self.entries[index])
+        shift = _before(widths).repeat_interleave(self.entries[index])
+        starts = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+        return starts, self.columns[taken] + shift, taken
+
+
+def _before(counts: Tensor) -> Tensor:
+    """Return the sum of all earlier counts."""
+    return counts.cumsum(0) - counts
+
+
+def _ragged(first: Tensor, count: Tensor) -> Tensor:
+    """Return first_0, first_0 + 1, …, count_0 numbers in all, then count_1 from first_1, …"""
+    shift = (first - _before(count)).repeat_interleave(count)
+    return torch.arange(int(count.sum()), device=count.device) + shift

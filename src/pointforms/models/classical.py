@@ -28,6 +28,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from pointforms.estimators.targets import ClassTargets, check_groups
 from pointforms.geometry.field import GramField
 from pointforms.summaries import PooledSummaries
+from pointforms.support.checks import check_choice
+from pointforms.support.cloud_estimator import TakesClouds
 
 Head = Literal["logistic", "forest", "svm"]
 Folds = list[tuple[np.ndarray, np.ndarray]]
@@ -46,7 +48,7 @@ _FOREST_SHARES: tuple[float | str, ...] = ("sqrt", 0.1)
 _TREES, _TREES_TO_CHOOSE = 500, 60
 
 
-class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classify clouds by fixed features of each and a classical classifier behind them.
 
     Parameters
@@ -90,12 +92,6 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.head = head
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
-
     def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
         """Learn the classes.
 
@@ -107,9 +103,8 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups : (N,) array, optional
             Clouds of one group stay on one side of every inner split.
         """
-        head, transformer = self._options()
-        if head not in _HEADS:
-            raise ValueError(f"head={head!r}: expected one of {', '.join(map(repr, _HEADS))}")
+        check_choice("head", self.head, *_HEADS)
+        transformer = self.unfitted_features()
         clouds = list(clouds)
         targets = ClassTargets.of(y, len(clouds))
         classes, codes = targets.classes, targets.values
@@ -120,21 +115,19 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             clouds = self.prepare(clouds)  # once, for both fit and transform
             X = transformer.fit(clouds).transform(clouds)
             self.features_ = transformer
-            self._fit_head(X, codes, folds, head, seed)
+            self._fit_head(X, codes, folds, seed)
         self.classes_ = classes
-        self.n_features_in_: int = transformer.n_features_in_
+        self.n_features_in_ = transformer.n_features_in_
         return self
 
-    def _fit_head(
-        self, X: np.ndarray, codes: np.ndarray, folds: Folds, head: Head, seed: int
-    ) -> None:
+    def _fit_head(self, X: np.ndarray, codes: np.ndarray, folds: Folds, seed: int) -> None:
         """Fit the head on every set of features and keep the best; without folds, use the first."""
         choices = {"all": np.arange(X.shape[1])}
         if hasattr(self.features_, "choices"):
             choices = self.features_.choices()
         best = np.inf
         for name in list(choices)[: None if folds else 1]:
-            model, chosen, loss = _HEADS[head](X[:, choices[name]], codes, folds, seed)
+            model, chosen, loss = _HEADS[self.head](X[:, choices[name]], codes, folds, seed)
             if loss < best or not folds:
                 best, self.head_, self.columns_ = loss, model, choices[name]
                 self.chosen_: dict[str, Any] = chosen
@@ -142,13 +135,13 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 if len(choices) > 1:
                     self.chosen_ = chosen | {"features": name}
 
-    def _options(self) -> tuple[Head, Any]:
-        """Return the kind of head, and the unfitted transformer."""
-        return self.head, clone(self.features)
+    def unfitted_features(self) -> Any:
+        """Return an unfitted copy of the transformer."""
+        return clone(self.features)
 
     def prepare(self, clouds: Any) -> list[Any]:
         """Compute once what every fit needs: Gram fields, where the features come from them."""
-        _, transformer = self._options()
+        transformer = self.unfitted_features()
         if hasattr(transformer, "prepare"):
             return list(transformer.prepare(clouds))
         return list(clouds)
@@ -157,7 +150,11 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the probabilities of the classes: (N, C)."""
         check_is_fitted(self, "head_")
         clouds = list(clouds)
-        self._check_width(clouds)
+        if clouds:  # before geometry uses the fitted dimension
+            points = clouds[0].points if isinstance(clouds[0], GramField) else clouds[0]
+            shape = np.shape(points)
+            if len(shape) == 2:
+                self._check_width(shape[1])
         with _one_thread():
             X = self.features_.transform(clouds)[:, self.columns_]
             probabilities: np.ndarray = self.head_.predict_proba(X)
@@ -169,36 +166,11 @@ class FeatureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: np.ndarray = self.classes_[best]
         return labels
 
-    def _check_width(self, clouds: list[Any]) -> None:
-        """Check the width here, before geometry uses the fitted dimension."""
-        if clouds:
-            points = clouds[0].points if isinstance(clouds[0], GramField) else clouds[0]
-            shape = np.shape(points)
-            if len(shape) == 2 and shape[1] != self.n_features_in_:
-                raise ValueError(
-                    f"the clouds have {shape[1]} features, but {type(self).__name__} was fitted "
-                    f"with {self.n_features_in_}"
-                )
 
-
-def logistic_regression(
-    random_state: int | np.random.RandomState | None = None,
+def classifier_of_summaries(
+    head: Head, random_state: int | np.random.RandomState | None = None
 ) -> FeatureClassifier:
-    """Logistic regression on pooled summaries, its L2 penalty chosen by cross-validation."""
-    return _on_summaries("logistic", random_state)
-
-
-def random_forest(random_state: int | np.random.RandomState | None = None) -> FeatureClassifier:
-    """500 trees on pooled summaries, the features of a split chosen by cross-validation."""
-    return _on_summaries("forest", random_state)
-
-
-def rbf_svm(random_state: int | np.random.RandomState | None = None) -> FeatureClassifier:
-    """SVM with Gaussian kernel on pooled summaries, C and γ chosen by cross-validation."""
-    return _on_summaries("svm", random_state)
-
-
-def _on_summaries(head: Head, random_state: Any) -> FeatureClassifier:
+    """Return a classifier on pooled summaries, its options chosen by cross-validation."""
     return FeatureClassifier(features=PooledSummaries(), head=head, random_state=random_state)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import comb
 from typing import Any, Literal, Self
@@ -30,6 +30,7 @@ from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
 from pointforms.support.checks import check_int
+from pointforms.support.cloud_estimator import TakesClouds
 
 _ORDERS = 2  # polynomials up to quadratic
 _SMALLEST = 8  # eigenvalues of each Laplacian
@@ -39,7 +40,23 @@ _ZERO = 1e-8  # eigenvalues below are harmonic
 _POINTS = 1 << 15  # points whose features are computed at once
 
 
-class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(kw_only=True, eq=False, repr=False)
+class HodgeOptions:
+    """Options of Hodge features, which :class:`HodgeFeatures` documents."""
+
+    degrees: Sequence[int] = (0, 1, 2)
+    directions: int = 6
+    max_features: int = 1500
+    spectra: bool = True
+    landmarks: int = 64
+    complex_neighbors: int = 6
+    measure: Measure = "uniform"
+    neighbors: int | Literal["auto"] = 32
+    dimension: int | None = None
+    cache: str | os.PathLike[str] | None = None
+
+
+class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Comparison matrices of fixed forms, and Hodge spectra.
 
     The forms live in coordinates z = A (x - m): standardised by the training clouds and, where
@@ -91,37 +108,6 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     dimension_, n_features_in_ : int
     """
 
-    def __init__(
-        self,
-        *,
-        degrees: Sequence[int] = (0, 1, 2),
-        directions: int = 6,
-        max_features: int = 1500,
-        spectra: bool = True,
-        landmarks: int = 64,
-        complex_neighbors: int = 6,
-        measure: Measure = "uniform",
-        neighbors: int | Literal["auto"] = 32,
-        dimension: int | None = None,
-        cache: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.degrees = degrees
-        self.directions = directions
-        self.max_features = max_features
-        self.spectra = spectra
-        self.landmarks = landmarks
-        self.complex_neighbors = complex_neighbors
-        self.measure = measure
-        self.neighbors = neighbors
-        self.dimension = dimension
-        self.cache = cache
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
-
     def prepare(self, clouds: Any) -> list[GramField]:
         """Compute the Gram fields of clouds; Gram fields are returned as they are."""
         known = self.dimension if self.dimension is not None else getattr(self, "dimension_", None)
@@ -135,7 +121,7 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         fields = self.prepare(clouds)
         self.dimension_ = fields[0].dimension
         x = np.concatenate([_numbers(field.points) for field in fields])
-        self.n_features_in_: int = x.shape[1]
+        self.n_features_in_ = x.shape[1]
         self.mean_ = x.mean(0)
         spread = x.std(0)
         self.scale_ = np.where(spread > 0, spread, 1.0)
@@ -151,12 +137,7 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return features (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
         check_is_fitted(self, "axes_")
         fields = self.prepare(clouds)
-        D = fields[0].points.shape[1]
-        if self.n_features_in_ != D:
-            raise ValueError(
-                f"the clouds have {D} features, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}"
-            )
+        self._check_width(fields[0].points.shape[1])
         centres = [field.points.mean(0) for field in fields]
         centred = [
             replace(field, points=field.points - centre)
@@ -166,7 +147,10 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parts = self._comparisons(fields, mean) + self._comparisons(centred, 0 * mean)
         parts.append((np.stack([_numbers(c) for c in centres]) - self.mean_) / self.scale_)
         if self.spectra:
-            parts.append(np.stack([self._spectrum(field) for field in fields]))
+            scaled = [_numbers(field.points) / self.scale_ for field in fields]
+            landmarks = [_landmarks(points, self.landmarks) for points in scaled]
+            spectra = [hodge_spectrum(points, self.complex_neighbors) for points in landmarks]
+            parts.append(np.stack(spectra))
         return np.concatenate(parts, axis=1)
 
     def choices(self) -> dict[str, np.ndarray]:
@@ -205,10 +189,6 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fits(self, q: int, degree: int, order: int) -> bool:
         return count_features(q, degree, order) <= self.max_features
 
-    def _spectrum(self, field: GramField) -> np.ndarray:
-        points = _landmarks(_numbers(field.points) / self.scale_, self.landmarks)
-        return hodge_spectrum(points, self.complex_neighbors)
-
     def _check_options(self) -> None:
         GramSettings(neighbors=self.neighbors, dimension=self.dimension)
         for name in ("directions", "max_features", "complex_neighbors"):
@@ -220,7 +200,8 @@ class HodgeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"degrees={self.degrees!r}: expected at least one")
 
 
-class HodgeClassifier(FeatureClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class HodgeClassifier(HodgeOptions, FeatureClassifier):
     """Penalised logistic regression on Hodge features.
 
     The frame, and whether spectra are used, is chosen with the penalty inside the training clouds.
@@ -228,40 +209,13 @@ class HodgeClassifier(FeatureClassifier):
     :class:`pointforms.models.classical.FeatureClassifier`.
     """
 
-    def __init__(
-        self,
-        *,
-        degrees: Sequence[int] = (0, 1, 2),
-        directions: int = 6,
-        max_features: int = 1500,
-        spectra: bool = True,
-        landmarks: int = 64,
-        complex_neighbors: int = 6,
-        measure: Measure = "uniform",
-        neighbors: int | Literal["auto"] = 32,
-        dimension: int | None = None,
-        cache: str | os.PathLike[str] | None = None,
-        head: Head = "logistic",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.degrees = degrees
-        self.directions = directions
-        self.max_features = max_features
-        self.spectra = spectra
-        self.landmarks = landmarks
-        self.complex_neighbors = complex_neighbors
-        self.measure = measure
-        self.neighbors = neighbors
-        self.dimension = dimension
-        self.cache = cache
-        self.head = head
-        self.random_state = random_state
+    head: Head = "logistic"
+    random_state: int | np.random.RandomState | None = None
 
-    def _options(self) -> tuple[Head, Any]:
-        options = self.get_params(deep=False)
-        head = options.pop("head")
-        options.pop("random_state")
-        return head, HodgeFeatures(**options)
+    def unfitted_features(self) -> HodgeFeatures:
+        """Return the transformer, with the options of this classifier."""
+        names = HodgeOptions.__dataclass_fields__
+        return HodgeFeatures(**{name: getattr(self, name) for name in names})
 
 
 def count_features(q: int, degree: int, order: int) -> int:
@@ -291,7 +245,8 @@ def comparison_features(
         monomials = _monomials((x - mean) @ axes.T, 2 * order)
         pairs = x.new_ones(len(x), 1)
         if degree > 0:
-            G = torch.cat([_gram(axes @ field.factor.double().cpu()) for field in some])
+            factors = [axes @ field.factor.double().cpu() for field in some]
+            G = torch.cat([V @ V.mT for V in factors])
             pairs = compound(G, degree)[:, rows, columns]
         start = 0
         for field in some:
@@ -299,10 +254,6 @@ def comparison_features(
             weighted = monomials[part] * field.measure(measure).double().cpu().unsqueeze(1)
             features.append((weighted.T @ pairs[part]).flatten().numpy())
     return np.stack(features)
-
-
-def _gram(V: Tensor) -> Tensor:
-    return V @ V.mT
 
 
 def _monomials(z: Tensor, order: int) -> Tensor:

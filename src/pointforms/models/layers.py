@@ -42,31 +42,21 @@ def max_pool(h: Tensor, real: Tensor) -> Tensor:
     return h.masked_fill(real.unsqueeze(-1) == 0, -torch.inf).amax(-2)
 
 
-class PointNorm(nn.Module):
-    """Batch normalisation over the points of all clouds, padding left out."""
-
-    def __init__(self, features: int) -> None:
-        super().__init__()
-        self.norm = FeatureNorm(features)
-
-    def forward(self, h: Tensor, real: Tensor) -> Tensor:
-        """Normalise (..., H) by the points where real (...) is 1."""
-        flat: Tensor = self.norm(h.flatten(0, -2), real.flatten())
-        return flat.view(h.shape)
-
-
 class SharedMLP(nn.Module):
-    """Linear maps with normalisation and ReLU, the same for every point."""
+    """Linear maps with normalisation and ReLU, the same for every point.
 
-    def __init__(self, widths: Sequence[int], last: bool = True) -> None:
+    Features are normalised over the points of all clouds, padding left out.
+    """
+
+    def __init__(self, widths: Sequence[int]) -> None:
         super().__init__()
         self.maps = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
-        self.norms = nn.ModuleList(PointNorm(width) for width in widths[1:])
-        self.last = last
+        self.norms = nn.ModuleList(FeatureNorm(width) for width in widths[1:])
 
     def forward(self, h: Tensor, real: Tensor) -> Tensor:
-        for i, (linear, norm) in enumerate(zip(self.maps, self.norms, strict=True)):
-            h = norm(linear(h), real)
-            if self.last or i + 1 < len(self.maps):
-                h = torch.relu(h)
+        """Map (..., H); real (...) is 1 for points and 0 for padding."""
+        for linear, norm in zip(self.maps, self.norms, strict=True):
+            h = linear(h)
+            normalised = norm(h.flatten(0, -2), real.flatten())
+            h = torch.relu(normalised.view(h.shape))
         return h

@@ -32,13 +32,6 @@ class CloudGraph:
     starts: Tensor
     neighbors: Tensor
 
-    def edges(self) -> np.ndarray:
-        """Return the edges as pairs i < j: (E', 2)."""
-        owners = np.repeat(np.arange(len(self.points)), np.diff(self.starts.numpy()))
-        pairs = np.column_stack([owners, self.neighbors.numpy()])
-        ascending: np.ndarray = pairs[pairs[:, 0] < pairs[:, 1]]
-        return ascending
-
 
 def cloud_graphs(clouds: Any, neighbors: int) -> list[CloudGraph]:
     """Return graphs that join two points if one is among the other's nearest neighbours.

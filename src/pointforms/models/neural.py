@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
+from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -37,6 +37,14 @@ NETWORKS: dict[str, tuple[Literal["points", "graph", "complex", "pyramid"], str,
     "tdl": ("complex", "simplicial", "SimplicialNetwork"),
 }
 
+# By what a network reads: the store of its batches.
+_STORES: dict[str, Any] = {
+    "points": CloudStore,
+    "graph": GraphStore,
+    "complex": SimplicialStore,
+    "pyramid": PyramidStore,
+}
+
 
 def network_class(name: str) -> Any:
     """Return the class of a network, whose constructor takes features and outputs."""
@@ -45,9 +53,10 @@ def network_class(name: str) -> Any:
     _, module, cls = NETWORKS[name]
     if module in ("graph_networks", "hierarchical_networks"):
         need("torch_geometric", "graph")
-    return getattr(import_module(f"pointforms.models.{module}"), cls)
+    return resolve_name(f"pointforms.models.{module}:{cls}")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NeuralClassifier(NetworkClassifier):
     """A baseline network on clouds: point networks, graph networks, a simplicial network.
 
@@ -92,38 +101,8 @@ class NeuralClassifier(NetworkClassifier):
     (3, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        network: str = "mlp",
-        neighbors: int = 32,
-        epochs: int = 60,
-        batch_size: int = 32,
-        learning_rate: float = 3e-3,
-        weight_decay: float = 1e-3,
-        validation_fraction: float = 0.15,
-        patience: int = 20,
-        points_per_epoch: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "cpu",
-        dtype: Literal["float32", "float64"] = "float32",
-        progress: bool = False,
-        class_weight: Literal["balanced"] | dict[Any, float] | None = None,
-    ) -> None:
-        self.network = network
-        self.neighbors = neighbors
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.points_per_epoch = points_per_epoch
-        self.random_state = random_state
-        self.device = device
-        self.dtype = dtype
-        self.progress = progress
-        self.class_weight = class_weight
+    network: str = "mlp"
+    neighbors: int = 32
 
     def check_options(self) -> None:
         """Raise an error for options that no fit can work with."""
@@ -150,13 +129,7 @@ class NeuralClassifier(NetworkClassifier):
 
     def make_store(self, prepared: Sequence[Any]) -> Store:
         """Return prepared clouds as tensors, from which batches are gathered."""
-        stores: dict[str, Any] = {
-            "points": CloudStore,
-            "graph": GraphStore,
-            "complex": SimplicialStore,
-            "pyramid": PyramidStore,
-        }
-        store: Store = stores[self.reads](prepared, getattr(torch, self.dtype), self.device)
+        store: Store = _STORES[self.reads](prepared, getattr(torch, self.dtype), self.device)
         return store
 
     def _new_model(self, outputs: int) -> nn.Module:

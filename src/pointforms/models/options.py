@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from pointforms.estimators import PointFormClassifier
 from pointforms.models.classical import FeatureClassifier
@@ -25,6 +26,8 @@ NOT_OPTIONS = {
     "progress": "it is chosen when the fits are run",
     "cache": "the engine that runs the fits has its own",
 }
+# A text is no number and 1 is not true; a whole number is a number, infinity is not.
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 # Options that estimators do not check before they train.
 _POSITIVE, _NOT_NEGATIVE = ("learning_rate", "hidden", "points_per_epoch"), ("weight_decay", "head")
@@ -70,8 +73,10 @@ def option_value(model: str, name: str, value: Any) -> Any:
     """
     hint = _options(model)[name][0]
     try:
-        value = _as_kind(value, hint)
-    except TypeError:
+        if isinstance(value, dict) or value == []:
+            raise TypeError
+        value = TypeAdapter(hint, config=_STRICT).validate_python(value)
+    except (TypeError, ValidationError):
         choices = [word for word in _words(hint) if isinstance(word, str)]
         close = isinstance(value, str) and choices
         meant = f", {suggest(value, choices)}" if close and len(choices) > 1 else ""
@@ -91,7 +96,7 @@ def check_options(model: str, options: Mapping[str, Any]) -> None:
     estimator = make(model, **options)
     parts = [estimator]
     if isinstance(estimator, FeatureClassifier):
-        parts.append(estimator._options()[1])
+        parts.append(estimator.unfitted_features())
     try:
         for part in parts:
             for method in ("check_options", "_check_options"):
@@ -110,7 +115,7 @@ def _options(model: str) -> dict[str, tuple[Any, Any]]:
     """Type and default of every option."""
     factory = MODELS[model].make
     source = factory.func if isinstance(factory, partial) else factory
-    hints = get_type_hints(source.__init__ if inspect.isclass(source) else source)
+    hints = get_type_hints(source)
     return {
         name: (hints.get(name, Any), parameter.default)
         for name, parameter in inspect.signature(factory).parameters.items()
@@ -121,26 +126,6 @@ def _options(model: str) -> dict[str, tuple[Any, Any]]:
 def _named(model: str) -> tuple[str, ...]:
     """Parameters that the name of a model stands for: with other values it would be wrong."""
     return MODELS[model].named
-
-
-def _as_kind(value: Any, hint: Any) -> Any:
-    """The value in the type of a hint; a TypeError if it has another type. TOML has no None."""
-    kinds = _alternatives(hint)
-    for kind in kinds:
-        if get_origin(kind) is Literal:
-            # 1 == True in Python, so a choice must agree in type too
-            if any(value == word and type(value) is type(word) for word in get_args(kind)):
-                return value
-        elif kind in (int, bool, str) and type(value) is kind:
-            return value
-    if float in kinds and type(value) in (int, float) and math.isfinite(value):
-        return float(value)
-    for kind in kinds:
-        if get_origin(kind) is Sequence and isinstance(value, list) and value:
-            return [_as_kind(item, get_args(kind)[0]) for item in value]
-    if Any in kinds and type(value) in (int, bool, str):
-        return value
-    raise TypeError
 
 
 def _alternatives(hint: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from pointforms.clouds import plain_clouds
-from pointforms.models.batches import CloudStore
+from pointforms.models.batches import WholeCloudStore
 from pointforms.nn.stores import PointStore
 from pointforms.support.extras import need
 
@@ -121,15 +121,9 @@ class PyramidBatch:
     real: Tensor
     levels: tuple[Level, ...]
 
-    def tree(self) -> tuple[Any, ...]:
-        return self.points, self.real, self.levels
 
-
-class PyramidStore(CloudStore):
+class PyramidStore(WholeCloudStore):
     """Clouds with their pyramids."""
-
-    stackable = False
-    batch: type = PyramidBatch
 
     def __init__(
         self, pyramids: Sequence[CloudPyramid], dtype: torch.dtype, device: torch.device | str
@@ -142,9 +136,7 @@ class PyramidStore(CloudStore):
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> PyramidBatch:
         """Return the clouds of index (B,), with all of their points."""
-        if rows is not None:
-            raise ValueError("points_per_epoch: expected None, graphs need all points of a cloud")
-        place, real = self.places(index)
+        place, real = self.places(index, rows)
         levels: list[Level] = []
         for level in self.levels:
             below = levels[-1].real.shape[1] if levels else real.shape[1]

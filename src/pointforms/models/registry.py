@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from pointforms.support.suggestions import suggest
@@ -49,8 +49,7 @@ class Model:
     @cached_property
     def make(self) -> Callable[..., Any]:
         """The maker with its options: call it with more options for an untrained classifier."""
-        module, _, name = self.maker.partition(":")
-        return partial(getattr(import_module(module), name), **self.options)
+        return partial(resolve_name(self.maker), **self.options)
 
 
 def _point_forms(readout: str, degree: int) -> Model:
@@ -63,8 +62,9 @@ def _point_forms(readout: str, degree: int) -> Model:
     )
 
 
-def _classical(title: str, function: str) -> Model:
-    return Model(title, "classical", f"pointforms.models.classical:{function}")
+def _classical(title: str, head: str) -> Model:
+    maker = "pointforms.models.classical:classifier_of_summaries"
+    return Model(title, "classical", maker, {"head": head}, named=("head",))
 
 
 def _neural(network: str, title: str, family: str, **options: Any) -> Model:
@@ -88,9 +88,9 @@ MODELS: dict[str, Model] = {
         for degree in (1, 2)
         for readout in ("tri", "gram", "flat", "diag", "pool")
     },
-    "logistic-regression": _classical("Logistic regression", "logistic_regression"),
-    "random-forest": _classical("Random forest", "random_forest"),
-    "svm": _classical("SVM RBF", "rbf_svm"),
+    "logistic-regression": _classical("Logistic regression", "logistic"),
+    "random-forest": _classical("Random forest", "forest"),
+    "svm": _classical("SVM RBF", "svm"),
     "mlp": _neural("mlp", "MLP", "point", learning_rate=1e-2, epochs=200, patience=50),
     "set-transformer": _neural(
         "set-transformer", "Set Transformer", "point", learning_rate=1e-3, weight_decay=3.0

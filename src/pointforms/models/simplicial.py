@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pointforms.clouds import plain_clouds
-from pointforms.models.batches import CloudStore, sparse_rows
+from pointforms.models.batches import SparseBlocks, WholeCloudStore, sparse_rows
 from pointforms.models.hodge import clique_complex
 from pointforms.models.layers import Standardized, mean_pool
 
@@ -73,21 +73,9 @@ class SimplicialBatch:
     across: Operator
     to_points: Operator
 
-    def tree(self) -> tuple[Any, ...]:
-        return (
-            self.points,
-            self.real,
-            self.difference,
-            self.across,
-            self.to_points,
-        )
 
-
-class SimplicialStore(CloudStore):
+class SimplicialStore(WholeCloudStore):
     """Clouds with the operators of their complexes."""
-
-    stackable = False
-    batch: type = SimplicialBatch
 
     def __init__(
         self, complexes: Sequence[CloudComplex], dtype: torch.dtype, device: torch.device | str
@@ -96,22 +84,19 @@ class SimplicialStore(CloudStore):
         self.operators, self.transposed = {}, {}
         for name in ("difference", "across", "to_points"):
             blocks = [getattr(one, name) for one in complexes]
-            self.operators[name] = _Blocks(blocks, dtype, device)
-            self.transposed[name] = _Blocks([csr_array(m.T) for m in blocks], dtype, device)
+            self.operators[name] = _Matrices(blocks, dtype, device)
+            self.transposed[name] = _Matrices([csr_array(m.T) for m in blocks], dtype, device)
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> SimplicialBatch:
         """Return the clouds of index (B,), with all of their points."""
-        if rows is not None:
-            raise ValueError("points_per_epoch: expected None, graphs need all points of a cloud")
-        place, real = self.places(index)
-        B, n = real.shape
-        nodes = torch.full((B,), n, device=index.device)  # padded
-        edges = self.operators["difference"].heights[index]
+        place, real = self.places(index, rows)
+        nodes = torch.full_like(index, real.shape[1])  # padded
+        edges = self.operators["difference"].positions.heights[index]
 
-        def pair(name: str, rows: Tensor, columns: Tensor) -> Operator:
+        def pair(name: str, heights: Tensor, widths: Tensor) -> Operator:
             return (
-                self.operators[name].gather(index, rows, columns),
-                self.transposed[name].gather(index, columns, rows),
+                self.operators[name].gather(index, heights, widths),
+                self.transposed[name].gather(index, widths, heights),
             )
 
         return SimplicialBatch(
@@ -123,45 +108,25 @@ class SimplicialStore(CloudStore):
         )
 
 
-class _Blocks:
+class _Matrices:
     """Many sparse matrices, from which block-diagonal ones are gathered."""
 
     def __init__(
         self, matrices: Sequence[csr_array], dtype: torch.dtype, device: torch.device | str
     ) -> None:
-        def flat(parts: list[np.ndarray], kind: torch.dtype) -> Tensor:
-            return torch.from_numpy(np.concatenate(parts)).to(device, kind)
-
-        self.lengths = flat([np.diff(m.indptr) for m in matrices], torch.long)
-        self.columns = flat([m.indices for m in matrices], torch.long)
-        self.values = flat([m.data for m in matrices], dtype)
-        self.heights = torch.tensor([m.shape[0] for m in matrices], device=device)
-        self.entries = torch.tensor([m.nnz for m in matrices], device=device)
-
-    def gather(self, index: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-        """Return the blocks of index (B,), padded to the given rows (B,) and columns (B,)."""
-        total = int(rows.sum())
-        lengths = torch.zeros(total, dtype=torch.long, device=index.device)
-        here = _ragged(rows.cumsum(0) - rows, self.heights[index])
-        lengths[here] = self.lengths[_ragged(_starts(self.heights)[index], self.heights[index])]
-        taken = _ragged(_starts(self.entries)[index], self.entries[index])
-        shift = (columns.cumsum(0) - columns).repeat_interleave(self.entries[index])
-        return sparse_rows(
-            torch.cat([lengths.new_zeros(1), lengths.cumsum(0)]),
-            self.columns[taken] + shift,
-            self.values[taken],
-            (total, int(columns.sum())),
+        self.positions = SparseBlocks(
+            [torch.from_numpy(m.indptr).long() for m in matrices],
+            [torch.from_numpy(m.indices).long() for m in matrices],
+            device,
         )
+        values = np.concatenate([m.data for m in matrices])
+        self.values = torch.from_numpy(values).to(device, dtype)
 
-
-def _starts(counts: Tensor) -> Tensor:
-    return counts.cumsum(0) - counts
-
-
-def _ragged(first: Tensor, count: Tensor) -> Tensor:
-    """Return first_0, first_0 + 1, …, count_0 numbers in all, then count_1 from first_1, …"""
-    shift = (first - _starts(count)).repeat_interleave(count)
-    return torch.arange(int(count.sum()), device=count.device) + shift
+    def gather(self, index: Tensor, heights: Tensor, widths: Tensor) -> Tensor:
+        """Return the blocks of index (B,), padded to the given heights (B,) and widths (B,)."""
+        starts, columns, taken = self.positions.gather(index, heights, widths)
+        size = (int(heights.sum()), int(widths.sum()))
+        return sparse_rows(starts, columns, self.values[taken], size)
 
 
 class _Product(torch.autograd.Function):

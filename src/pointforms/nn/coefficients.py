@@ -27,7 +27,32 @@ def hidden_layers(features: int, widths: Sequence[int]) -> tuple[nn.Sequential, 
     return nn.Sequential(*layers), features
 
 
-class DenseCoefficients(nn.Module):
+class _Coefficients(nn.Module):
+    """A network that returns `count` vectors of coefficients at a point, in units of each."""
+
+    unit: Tensor
+
+    def __init__(self, features: int, hidden: Sequence[int], count: int, width: int) -> None:
+        super().__init__()
+        self.count = count
+        self.trunk, last = hidden_layers(features, hidden)
+        self.last = nn.Linear(last, count * width)
+        self.register_buffer("unit", torch.ones(width))
+
+    def last_map(self) -> tuple[Tensor, Tensor]:
+        """Return weight and bias of the last map, in the units of the given coordinates."""
+        # the scale goes into the weights, which are fewer than the outputs
+        unit = self.unit.repeat(self.count)
+        return self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the coefficients at standardised points: (..., D) -> (..., count, width)."""
+        out: Tensor = nn.functional.linear(self.trunk(x), *self.last_map())
+        split: Tensor = out.unflatten(-1, (self.count, -1))
+        return split
+
+
+class DenseCoefficients(_Coefficients):
     """A network F_θ: R^D -> R^{l × C(D,k)} with one output per form and basis form dx^I.
 
     Parameters
@@ -42,39 +67,22 @@ class DenseCoefficients(nn.Module):
         Widths of the hidden layers.
     """
 
-    unit: Tensor
-
     def __init__(self, features: int, degree: int, forms: int, hidden: Sequence[int]) -> None:
-        super().__init__()
-        self.degree, self.forms = degree, forms
-        self.trunk, width = hidden_layers(features, hidden)
-        self.basis = comb(features, degree)
-        self.last = nn.Linear(width, self.basis * forms)
-        # 1 / Π_{i in I} s_i: dx^I in standardised coordinates, in terms of the given ones
-        self.register_buffer("unit", torch.ones(self.basis))
+        super().__init__(features, hidden, forms, comb(features, degree))
+        self.degree = degree
 
     def set_scale(self, scale: Tensor) -> None:
         """Interpret the coefficients as those of forms in coordinates divided by `scale` (D,)."""
+        # dx^I in standardised coordinates is dx^I / Π_{i in I} s_i in the given ones
         indices = multi_indices(len(scale), self.degree).to(scale.device)
         self.unit.copy_(scale[indices].prod(-1).reciprocal())
 
-    def last_map(self) -> tuple[Tensor, Tensor]:
-        """Return weight and bias of the last map, in the units of the given coordinates."""
-        # the scale goes into the weights, which are fewer than the outputs
-        unit = self.unit.repeat(self.forms)
-        return self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the coefficients at standardised points: (..., D) -> (..., l, C(D, k))."""
-        out: Tensor = nn.functional.linear(self.trunk(x), *self.last_map())
-        split: Tensor = out.unflatten(-1, (self.forms, self.basis))
-        return split
-
-
-class WedgeCoefficients(nn.Module):
+class WedgeCoefficients(_Coefficients):
     """A network that returns k-forms as sums of R products of 1-forms, α_1 ∧ ... ∧ α_k.
 
-    A form has R k D coefficients instead of C(D, k).
+    A form has R k D coefficients instead of C(D, k). The network maps points (..., D) to 1-forms
+    (..., l R k, D).
 
     Parameters
     ----------
@@ -90,27 +98,12 @@ class WedgeCoefficients(nn.Module):
         Number of products per form, R.
     """
 
-    unit: Tensor
-
     def __init__(
         self, features: int, degree: int, forms: int, hidden: Sequence[int], terms: int = 2
     ) -> None:
-        super().__init__()
-        self.degree, self.forms, self.terms = degree, forms, terms
-        self.features = features
-        self.trunk, width = hidden_layers(features, hidden)
-        self.last = nn.Linear(width, features * forms * terms * degree)
-        self.register_buffer("unit", torch.ones(features))
+        super().__init__(features, hidden, forms * terms * degree, features)
+        self.terms = terms
 
     def set_scale(self, scale: Tensor) -> None:
         """Interpret the 1-forms as those of coordinates divided by `scale` (D,)."""
         self.unit.copy_(scale.reciprocal())
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the 1-forms at standardised points: (..., D) -> (..., l R k, D)."""
-        count = self.forms * self.terms * self.degree
-        unit = self.unit.repeat(count)
-        weight, bias = self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
-        out: Tensor = nn.functional.linear(self.trunk(x), weight, bias)
-        split: Tensor = out.unflatten(-1, (count, self.features))
-        return split

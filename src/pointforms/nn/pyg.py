@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from pointforms.geometry.gram import gram_field
 from pointforms.nn.stores import FormBatch, pad
 
 
+@dataclass(eq=False)
 class AttachGramFactor:
     """Transform a PyTorch Geometric point cloud: `pos` gains `gram_factor` and `gram_weight`.
 
@@ -39,23 +41,19 @@ class AttachGramFactor:
     (torch.Size([40, 3, 2]), torch.Size([40]))
     """
 
-    def __init__(
-        self, width: int, measure: Measure = "uniform", options: dict[str, Any] | None = None
-    ) -> None:
-        self.width, self.measure, self.options = width, measure, dict(options or {})
+    width: int
+    measure: Measure = "uniform"
+    options: dict[str, Any] | None = field(default=None, repr=False)
 
     def __call__(self, data: Any) -> Any:
         """Add the factor and the weights to `data`, and return it."""
         D = data.pos.shape[1]
-        field = gram_field(data.pos, **({"rank": min(self.width, D)} | self.options))
-        factor = field.factor.new_zeros(*field.factor.shape[:2], self.width)
-        factor[..., : field.factor.shape[-1]] = field.factor
+        gram = gram_field(data.pos, **({"rank": min(self.width, D)} | (self.options or {})))
+        factor = gram.factor.new_zeros(*gram.factor.shape[:2], self.width)
+        factor[..., : gram.factor.shape[-1]] = gram.factor
         data.gram_factor = factor
-        data.gram_weight = field.measure(self.measure)
+        data.gram_weight = gram.measure(self.measure)
         return data
-
-    def __repr__(self) -> str:
-        return f"AttachGramFactor(width={self.width}, measure={self.measure!r})"
 
 
 def form_batch(
@@ -89,5 +87,4 @@ def form_batch(
     (torch.Size([2, 3, 2]), [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
     """
     index = torch.zeros(len(pos), dtype=torch.long, device=pos.device) if batch is None else batch
-    points, _ = pad(pos, index)
-    return FormBatch(points, pad(factor, index)[0], pad(weight, index)[0])
+    return FormBatch(pad(pos, index), pad(factor, index), pad(weight, index))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,9 +17,10 @@ from pointforms.geometry.field import GramField, Measure
 _MAX_PREPARED = 1 << 28
 
 
-@dataclass(frozen=True)
-class FormBatch:
+class FormBatch(NamedTuple):
     """A batch of B clouds with their Gram factors, padded to n points each.
+
+    A tuple, so that torch.func can map over stacked batches.
 
     Parameters
     ----------
@@ -49,12 +50,8 @@ class FormBatch:
     points: Tensor
     factor: Tensor
     weights: Tensor
-    compounds: dict[int, Tensor] = field(default_factory=dict)
-    metrics: dict[int, Tensor] = field(default_factory=dict)
-
-    def tree(self) -> tuple[Tensor, Tensor, Tensor, dict[int, Tensor], dict[int, Tensor]]:
-        """Return the tensors in a form that torch.func can map over."""
-        return self.points, self.factor, self.weights, self.compounds, self.metrics
+    compounds: dict[int, Tensor] = {}  # noqa: RUF012  (nothing writes to it)
+    metrics: dict[int, Tensor] = {}  # noqa: RUF012
 
 
 def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
@@ -158,9 +155,6 @@ class FieldStore(PointStore):
     (torch.Size([2, 40, 3]), torch.Size([2, 40, 3, 3]))
     """
 
-    stackable = True
-    batch = FormBatch
-
     def __init__(
         self,
         fields: Sequence[GramField],
@@ -181,6 +175,11 @@ class FieldStore(PointStore):
             self.weights[rows] = one.measure(measure).to("cpu", dtype)
             start += len(one)
         self.factor, self.weights = self.factor.to(device), self.weights.to(device)
+        # forms of a degree whose compounds are too large are compared in blocks of points, which
+        # the backward pass computes again; torch.func cannot map over that
+        self.stackable = all(
+            k < 2 or comb(features, k) * comb(width, k) <= COMPOUND_MAX for k in degrees
+        )
         self.compounds, self.metrics = {}, {}
         for k in degrees:
             if k >= 1 and compound_fits(features, width, k, total):
@@ -224,17 +223,12 @@ class FieldStore(PointStore):
         return FormBatch(self.points[place], self.factor[place], weights, compounds, metrics)
 
 
-def pad(rows: Tensor, batch: Tensor) -> tuple[Tensor, Tensor]:
-    """Pad rows (N, ...), whose clouds are numbered by `batch` (N,), ascending, to (B, n, ...).
-
-    Also return a mask (B, n) of what is not padding.
-    """
+def pad(rows: Tensor, batch: Tensor) -> Tensor:
+    """Pad rows (N, ...), whose clouds are numbered by `batch` (N,), ascending, to (B, n, ...)."""
     count = int(batch.max()) + 1
     sizes = torch.bincount(batch, minlength=count)
     offsets = sizes.cumsum(0) - sizes
     place = torch.arange(len(batch), device=batch.device) - offsets[batch]
-    n = int(sizes.max())
-    padded = rows.new_zeros(count, n, *rows.shape[1:])
+    padded = rows.new_zeros(count, int(sizes.max()), *rows.shape[1:])
     padded[batch, place] = rows
-    mask = torch.arange(n, device=batch.device) < sizes.unsqueeze(1)
-    return padded, mask
+    return padded

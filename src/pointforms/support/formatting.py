@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from math import isfinite, isnan
 from typing import Any
@@ -127,13 +128,9 @@ def printable(text: str) -> str:
 # --- escaping -------------------------------------------------------------------------------
 
 
-_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-
-
 def escape_markdown(text: str) -> str:
     """Return text that Markdown shows as it is."""
-    text = re.sub(r"[&<>]", lambda match: _HTML[match[0]], printable(text))
-    return re.sub(r"([\\`*_{}\[\]|~$])", r"\\\1", text)
+    return re.sub(r"([\\`*_{}\[\]|~$])", r"\\\1", html.escape(printable(text), quote=False))
 
 
 _LATEX = {

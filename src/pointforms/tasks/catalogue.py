@@ -8,12 +8,12 @@ neither NumPy nor anything else that is slow. Rooms above `tasks` add their entr
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from pointforms.support.checks import check_int
@@ -93,7 +93,7 @@ class TaskEntry:
         return self._make(seed, **chosen)
 
     def _make(self, seed: int, **sizes: int) -> Task:
-        task: Task = self._function()(seed, **sizes)
+        task: Task = resolve_name(self.maker)(seed, **sizes)
         return replace(task, description=self.description)
 
     def check_size(self, option: str, value: int) -> None:
@@ -104,7 +104,7 @@ class TaskEntry:
 
     def about(self) -> str:
         """Return what the task contains and what it is for, as text of several lines."""
-        return inspect.getdoc(self._function()) or self.description
+        return inspect.getdoc(resolve_name(self.maker)) or self.description
 
     def digest(self) -> str | None:
         """Return a hash of prepared content; None for a task that its name and seed determine."""
@@ -121,11 +121,6 @@ class TaskEntry:
             "classes": self.classes,
             "description": self.description,
         }
-
-    def _function(self) -> Callable[..., Task]:
-        module, _, function = self.maker.partition(":")
-        made: Callable[..., Task] = getattr(importlib.import_module(module), function)
-        return made
 
 
 def _entries() -> list[TaskEntry]:
@@ -338,10 +333,7 @@ def find(
                 f"features={list(features)}: {name} has its own; columns are chosen in files only"
             )
         return load(name, seed, clouds, points)
-    if Path(name).suffix.lower() not in SUFFIXES:
-        raise ValueError(
-            f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}"
-        )
+    _check_suffix(name)
     if clouds is not None or points is not None:
         raise ValueError(
             f"clouds={clouds}, points={points}: sizes are for tasks of the catalogue, not for files"
@@ -351,14 +343,19 @@ def find(
     return read(name, cloud, label, group, features, seed=seed)
 
 
-def resolve(name: str, folder: Path) -> str:
-    """Return the name of a catalogued task as it is, and a file of `folder` as its full path."""
-    if name in _CATALOGUE:
-        return name
+def _check_suffix(name: str) -> None:
+    """Raise an error unless a name that is not in the catalogue can be that of a file."""
     if Path(name).suffix.lower() not in SUFFIXES:
         raise ValueError(
             f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}"
         )
+
+
+def resolve(name: str, folder: Path) -> str:
+    """Return the name of a catalogued task as it is, and a file of `folder` as its full path."""
+    if name in _CATALOGUE:
+        return name
+    _check_suffix(name)
     path = folder / name
     if not path.is_file():
         beside = path.parent.glob("*") if path.parent.is_dir() else ()
@@ -404,8 +401,3 @@ def check_size(task: str, option: str, value: int) -> None:
     if task not in _CATALOGUE:
         raise ValueError(f"{option}={value}: {Path(task).name} has a fixed size")
     _CATALOGUE[task].check_size(option, value)
-
-
-def _unknown(name: str) -> ValueError:
-    endings = ", ".join(SUFFIXES)
-    return ValueError(f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {endings}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pointforms.tasks.planar import paired, polar
-from pointforms.tasks.task import FOLDS, Task
+from pointforms.tasks.planar import XY, polar
+from pointforms.tasks.task import FOLDS, Task, paired_task
 
 
 def density_check(seed: int, clouds: int = 300, points: int = 128) -> Task:
@@ -15,12 +15,7 @@ def density_check(seed: int, clouds: int = 300, points: int = 128) -> Task:
     for i in range(clouds):
         kappa = rng.uniform(0.2, 1.0) if i % 2 == 0 else rng.uniform(1.2, 3.0)
         made.append(polar(1.0, rng.uniform(0.0, 2 * np.pi) + rng.vonmises(0.0, kappa, points)))
-    return paired(
-        "density-check",
-        made,
-        ("even", "peaked"),
-        seed=seed,
-    )
+    return paired_task("density-check", made, XY, ("even", "peaked"), seed)
 
 
 def density_shift(seed: int, clouds: int = 296, points: int = 256) -> Task:
@@ -31,25 +26,18 @@ def density_shift(seed: int, clouds: int = 296, points: int = 256) -> Task:
     the densities of the test clouds do not occur in training.
     """
     rng = np.random.default_rng([seed, 7])
-    made, groups = [], []
-    for i in range(clouds):
-        group = (i // 2) % FOLDS
+    order = np.arange(clouds)
+    labels, groups = order % 2, (order // 2) % FOLDS
+    made = []
+    for label, group in zip(labels, groups, strict=True):
         strength = 0.95 * group / (FOLDS - 1)
         dense = np.pi * group / FOLDS + rng.normal(0.0, 0.15)
-        aspect = 1.0 if i % 2 == 0 else rng.uniform(1.2, 1.4)
+        aspect = 1.0 if label == 0 else rng.uniform(1.2, 1.4)
         scale, turn = rng.uniform(0.7, 1.4), rng.uniform(0.0, np.pi)
         t = _two_dense_places(strength, dense, points, rng)
         made.append(rng.normal(0.0, 0.2, 2) + scale * _ellipse(aspect, turn, t))
-        groups.append(group)
-    return Task(
-        "density-shift",
-        made,
-        np.arange(clouds) % 2,
-        np.array(groups),
-        ("x", "y"),
-        ("circle", "ellipse"),
-        seed=seed,
-    )
+    names = ("circle", "ellipse")
+    return Task("density-shift", made, labels, groups, XY, names, seed=seed)
 
 
 def _two_dense_places(

@@ -9,8 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pointforms.tasks.task import Task
+from pointforms.tasks.task import Task, paired_task
 
+# Names of the features of every planar task.
+XY = ("x", "y")
 # Standard deviation of the noise on points of curves that do not come from a flow.
 _NOISE = 0.01
 
@@ -32,12 +34,7 @@ def circles_vs_lines(seed: int, clouds: int = 300, points: int = 128) -> Task:
             made.append(polar(radius[group], angle[group] - 2 * t))
         else:
             made.append(polar(radius[group] * np.exp(t), angle[group]))
-    return paired(
-        "circles-vs-lines",
-        made,
-        ("circles", "lines"),
-        seed=seed,
-    )
+    return paired_task("circles-vs-lines", made, XY, ("circles", "lines"), seed)
 
 
 def concentric_circles(seed: int, clouds: int = 300, points: int = 128) -> Task:
@@ -51,11 +48,8 @@ def concentric_circles(seed: int, clouds: int = 300, points: int = 128) -> Task:
         two = polar(radius * (1 + gap), rng.uniform(0.0, 2 * np.pi, points))
         return centre + one, centre + two
 
-    return paired(
-        "concentric-circles",
-        _pairs(pair, clouds, rng),
-        ("one circle", "two circles"),
-        seed=seed,
+    return paired_task(
+        "concentric-circles", _pairs(pair, clouds, rng), XY, ("one circle", "two circles"), seed
     )
 
 
@@ -71,11 +65,8 @@ def parallel_lines(seed: int, clouds: int = 300, points: int = 128) -> Task:
         two = rng.uniform(-1.0, 1.0, (points, 1)) * along + gap[:, None] * across
         return centre + one, centre + two
 
-    return paired(
-        "parallel-lines",
-        _pairs(pair, clouds, rng),
-        ("one line", "two lines"),
-        seed=seed,
+    return paired_task(
+        "parallel-lines", _pairs(pair, clouds, rng), XY, ("one line", "two lines"), seed
     )
 
 
@@ -94,23 +85,12 @@ def colocated(seed: int, clouds: int = 300, points: int = 128) -> Task:
         segment = rng.uniform(-reach, reach, (points, 1)) * polar(1.0, angle + np.pi / 2)
         return centre + arc, centre + segment
 
-    return paired(
-        "colocated",
-        _pairs(pair, clouds, rng),
-        ("arcs", "segments"),
-        seed=seed,
-    )
+    return paired_task("colocated", _pairs(pair, clouds, rng), XY, ("arcs", "segments"), seed)
 
 
 def polar(radius: np.ndarray | float, angle: np.ndarray | float) -> np.ndarray:
     """Return points (..., 2) from polar coordinates."""
     return np.stack(np.broadcast_arrays(radius * np.cos(angle), radius * np.sin(angle)), -1)
-
-
-def paired(name: str, clouds: list[np.ndarray], classes: tuple[str, str], seed: int) -> Task:
-    """Return a task of clouds that alternate between two classes; each pair is a group."""
-    order = np.arange(len(clouds))
-    return Task(name, clouds, order % 2, order // 2, ("x", "y"), classes, seed=seed)
 
 
 def _pairs(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pointforms.tasks.task import Task
+from pointforms.tasks.task import Task, paired_task
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,5 @@ def kinetic_regimes(
         u, s = (base, other)[i % 2].scattered(_HETEROGENEITY, rng).solve(u0, s0, times)
         states = np.concatenate([u, s], -1)
         made.append(rng.permutation(states + _NOISE * rng.normal(size=states.shape)))
-    order = np.arange(clouds)
-    return Task(
-        name,
-        made,
-        order % 2,
-        order // 2,
-        tuple(f"{kind}{g}" for kind in "us" for g in range(genes)),
-        ("base", "perturbed"),
-        seed=seed,
-    )
+    features = tuple(f"{kind}{g}" for kind in "us" for g in range(genes))
+    return paired_task(name, made, features, ("base", "perturbed"), seed)

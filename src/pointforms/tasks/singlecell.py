@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pointforms.tasks.task import Task
+from pointforms.tasks.task import Task, paired_task
 
 _FORK = 0.4  # pseudo-time at which the trunk forks
 _STEP = 10.0  # length of a branch in log expression
@@ -42,16 +42,8 @@ def singlecell(seed: int, clouds: int = 320, points: int = 128, genes: int = 50)
         log_expression = log_expression + _NOISE * rng.normal(size=(points, genes))
         seen = rng.uniform(size=(points, genes)) >= _DROPOUT
         made.append(np.logaddexp(0.0, log_expression) * seen)  # log(1 + counts)
-    order = np.arange(clouds)
-    return Task(
-        "singlecell",
-        made,
-        order % 2,
-        order // 2,
-        tuple(f"gene{g}" for g in range(genes)),
-        ("population A", "population B"),
-        seed=seed,
-    )
+    features = tuple(f"gene{g}" for g in range(genes))
+    return paired_task("singlecell", made, features, ("population A", "population B"), seed)
 
 
 def _programmes(count: int, genes: int, rng: np.random.Generator) -> np.ndarray:

@@ -151,6 +151,18 @@ class Task:
         return f"{low}" if low == high else f"{low}-{high}"
 
 
+def paired_task(
+    name: str,
+    clouds: list[np.ndarray],
+    feature_names: tuple[str, ...],
+    class_names: tuple[str, str],
+    seed: int,
+) -> Task:
+    """Return a task of clouds that alternate between two classes; each pair is a group."""
+    order = np.arange(len(clouds))
+    return Task(name, clouds, order % 2, order // 2, feature_names, class_names, seed=seed)
+
+
 def grouped_folds(
     labels: np.ndarray,
     groups: np.ndarray,
