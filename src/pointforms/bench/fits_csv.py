@@ -6,17 +6,17 @@ import csv
 import json
 import os
 from collections.abc import Iterable
+from math import isnan
 from pathlib import Path
 from typing import Any
 
-from pointforms.bench.records import Record, Row
+from pointforms.bench.records import NUMBERS, Record, Row
 from pointforms.support.files import atomic
 
 _SIZES = ("clouds", "points", "task_seed")
 _ROW = ("task", "model", "options", *_SIZES, "content", "settings")
 _WHOLE = ("fold", "seed", "train_size", "test_size", "parameters", "memory", "epochs")
-_NUMBERS = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
-_COLUMNS = (*_ROW, *_WHOLE, *_NUMBERS, "version")
+_COLUMNS = (*_ROW, *_WHOLE, *NUMBERS, "version")
 _IDENTITY = ("task", "model", "fold", "seed")
 _REQUIRED = (*_IDENTITY, "auroc")
 
@@ -62,8 +62,9 @@ def _fields(record: Record) -> list[Any]:
     options = json.dumps(dict(row.options), sort_keys=True, separators=(",", ":"))
     content = vars(record) | vars(row)  # `clouds` is the size of the task
     content |= {"options": "" if options == "{}" else options, "settings": row.digest}
-    content |= {name: f"{content[name]:.10g}" for name in _NUMBERS}
-    return ["" if content[name] in (None, "nan") else content[name] for name in _COLUMNS]
+    for name in NUMBERS:
+        content[name] = None if isnan(content[name]) else f"{content[name]:.10g}"
+    return ["" if content[name] is None else content[name] for name in _COLUMNS]
 
 
 def read_csv(path: str | os.PathLike[str]) -> list[Record]:
@@ -131,9 +132,9 @@ def _value(name: str, text: str) -> Any:
     """The value that a field stands for."""
     if name == "options":
         return _options(text)
-    if name not in (*_SIZES, *_WHOLE, *_NUMBERS):
+    if name not in (*_SIZES, *_WHOLE, *NUMBERS):
         return text
-    kind, expected = (float, "a number") if name in _NUMBERS else (int, "a whole number")
+    kind, expected = (float, "a number") if name in NUMBERS else (int, "a whole number")
     try:
         return kind(text)
     except ValueError:

@@ -14,6 +14,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -212,8 +213,14 @@ def _end_with_parent(scratch: Path) -> None:
     parent = mp.parent_process()
     if parent is not None:
         parent.join()
-        for _ in range(100):  # files that are being written may still appear
-            shutil.rmtree(scratch, ignore_errors=True)
-            if not scratch.exists():
-                break
+        remove_folder(scratch)
         os._exit(1)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder in which processes that are ending may still write."""
+    for _ in range(50):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)

@@ -42,11 +42,12 @@ def make_engine(
 
 def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> list[bench.Record]:
     """Train the missing fits of a manifest with a progress bar, and return all of its records."""
-    from pointforms.bench.running import run_manifest
-
     use_one_thread()
-    with track(manifest.fits, "fits", unit="fits") as advance:
-        outcome, records = run_manifest(manifest, path, engine, retry, advance)
+    with bench.Store(path) as store:
+        with track(manifest.fits, "fits", unit="fits") as advance:
+            outcome = bench.run(manifest.units(), store, engine, manifest.title, retry, advance)
+        wanted = set(manifest.rows())
+        records = [record for record in store.records(predictions=False) if record.row in wanted]
     typer.echo(
         f"{outcome.trained} fits trained in {duration(outcome.seconds)}, {outcome.failed} failed, "
         f"{outcome.already_stored} already in the store. Store: {path.resolve()}"
