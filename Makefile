@@ -30,7 +30,7 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 clean:  ## remove .venv and everything that was built
-	rm -rf .venv demo build site *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv demo build site *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

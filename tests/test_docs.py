@@ -18,13 +18,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import typer
 import yaml
+from docs.refresh_results import refreshed, tables_of
 from tests.helpers.public_names import public_objects
 
-from pointforms.bench.fits_csv import read_csv
 from pointforms.bench.manifest import shipped
-from pointforms.bench.results_table import every_row, results_tables
 from pointforms.cli.app import app
-from pointforms.paper.numbers import paper_value
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -203,11 +201,12 @@ def test_results_of_the_readme_are_those_of_the_results_page():
 @pytest.mark.parametrize("study", ["synthetic", "pdo"])
 def test_results_pages_are_computed_from_their_fits(study):
     page = (DOCS / "results" / f"{study}.md").read_text("utf-8")
-    records = read_csv(DOCS / "results" / f"{study}-fits.csv")
-    tables = [*results_tables(records, reference=paper_value), every_row(records)]
+    tables = tables_of(study)
     assert len(tables) >= 8
     for table in tables:
-        assert table.markdown() in page, f"{study}: {table.title}"
+        message = f"{study}, {table.title}: run `python docs/refresh_results.py`"
+        assert table.markdown() in page, message
+    assert refreshed(page, tables) == page
 
 
 def names_in(path: Path) -> set[str]:

@@ -1,7 +1,8 @@
 """Readouts: from a comparison matrix to a vector.
 
 To add one, write its function, enter it in `READOUTS`, and add its name to `ReadoutName`. Widths,
-checks of options and error messages follow.
+checks of options and error messages follow. Docstrings and the registry of models list the readouts
+too; `tests/nn/test_readouts.py` names the lists that do not agree.
 """
 
 from __future__ import annotations

@@ -1,0 +1,43 @@
+"""Write the tables of the results pages again from the fits in their CSV files; trains nothing.
+
+Run it after a change to the results table: python docs/refresh_results.py
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pointforms.bench import read_csv, results_tables
+from pointforms.bench.results_table import every_row
+from pointforms.paper.numbers import paper_value
+from pointforms.support.files import write_text
+from pointforms.support.table import Table
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def tables_of(study: str) -> list[Table]:
+    """Return the tables of a study, computed from its fits."""
+    records = read_csv(RESULTS / f"{study}-fits.csv")
+    by_row = every_row(records)
+    return results_tables(records, reference=paper_value) + ([] if by_row is None else [by_row])
+
+
+def refreshed(page: str, tables: list[Table]) -> str:
+    """Return a page in which each section with the title of a table holds that table."""
+    for table in tables:
+        text = table.markdown()
+        heading = text.splitlines()[0]
+        section = re.compile(rf"^{re.escape(heading)}\n.*?(?=^### |\Z)", re.DOTALL | re.MULTILINE)
+        if not section.search(page):
+            raise ValueError(f"no section {heading!r} on the page")
+        page = section.sub(lambda _, text=text: f"{text}\n", page)
+    return page.rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    for study in ("synthetic", "pdo"):
+        path = RESULTS / f"{study}.md"
+        write_text(path, refreshed(path.read_text("utf-8"), tables_of(study)))
+        print(f"Written: {path}")
