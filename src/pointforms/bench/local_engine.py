@@ -123,12 +123,11 @@ class _Worker:
     """
 
     channel: Connection
-    process: BaseProcess
 
     def __init__(self, scratch: Path, device: str) -> None:
         self.scratch, self.device = scratch, device
         self.job: _Job | None = None
-        self.started = False
+        self.process: BaseProcess | None = None
 
     def _start(self) -> None:
         context = mp.get_context("spawn")
@@ -137,13 +136,11 @@ class _Worker:
             target=_work, args=(theirs, self.scratch, self.device), daemon=True
         )
         self.process.start()
-        self.started = True
         theirs.close()
 
     def send(self, job: _Job) -> None:
-        if self.started and not self.process.is_alive():  # it died while idle
+        if self.process is None or not self.process.is_alive():  # it may have died while idle
             self.stop()
-        if not self.started:
             self._start()
         self.job = job
         with suppress(OSError):  # it died just now, which `receive` reports
@@ -153,6 +150,7 @@ class _Worker:
         """Return its unit with the records, or with the way in which the process ended."""
         job, self.job = self.job, None
         assert job is not None
+        assert self.process is not None
         try:
             records: list[Record] = self.channel.recv()
         except (EOFError, OSError):
@@ -164,11 +162,11 @@ class _Worker:
         return job.unit, records
 
     def stop(self) -> None:
-        if self.started:
+        if self.process is not None:
             self.channel.close()
             self.process.terminate()
             self.process.join()
-            self.started = False
+            self.process = None
 
 
 def _work(channel: Connection, scratch: Path, device: str) -> None:
