@@ -228,3 +228,11 @@ def test_the_terminal_shows_the_narrow_columns(table):
     assert "12" not in text
     console.print(table.terminal(wide=True))
     assert "12" in console.export_text()
+
+
+def test_narrow_tables_may_have_fewer_words():
+    table = Table("t", [Column("a", "a")], [{"a": 1}], ["A long note."], brief=["Short."])
+    assert "Short." in printed(table)
+    assert "A long note." not in printed(table)
+    assert "A long note." in printed(table, wide=True)
+    assert "A long note." in table.markdown()

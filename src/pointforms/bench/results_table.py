@@ -122,14 +122,11 @@ def results_table(comparison: Comparison) -> Table:
     >>> results_table(one).title
     'colocated'
     """
-    table = Table.of(
-        comparison.title,
-        COLUMNS,
-        comparison.models,
-        [*_outcome(comparison), *_notes(comparison)],
-    )
+    notes = [*_outcome(comparison), *_notes(comparison)]
+    table = Table.of(comparison.title, COLUMNS, comparison.models, notes)
     size = comparison.size._asdict()
-    return replace(table, rows=[{**size, **row} for row in table.rows])
+    rows = [{**size, **row} for row in table.rows]
+    return replace(table, rows=rows, brief=[*_ahead(comparison), *_legend(comparison)])
 
 
 def results_tables(
@@ -182,19 +179,41 @@ def every_row(records: Iterable[Record], rows: Iterable[Row] = ()) -> Table | No
     return Table("Row by row", columns, listed, [note])
 
 
+def _tested(comparison: Comparison) -> list[ModelResult]:
+    """The baselines that were tested against NPF (selected), the best first."""
+    if comparison.selected is None:
+        return []
+    tested = [model for model in comparison.baselines if isfinite(model.p)]
+    return sorted(tested, key=lambda model: -model.difference.mean)
+
+
+def _ahead(comparison: Comparison) -> list[str]:
+    """Which baselines are significantly ahead of NPF (selected)."""
+    tested = _tested(comparison)
+    ahead = [m for m in tested if m.difference.significant and m.difference.mean > 0]
+    if not ahead and tested:
+        return [f"No baseline is significantly ahead of {OURS}."]
+    return [f"{m.name} leads {OURS} by {_distance(m.difference)}." for m in ahead]
+
+
+def _legend(comparison: Comparison) -> list[str]:
+    """What the narrow table needs to be read."""
+    legend = "± is half of the 95 % interval over folds and seeds."
+    if _tested(comparison):
+        legend += f" ↑ is above {OURS} and ↓ below it with p < {SIGNIFICANCE_LEVEL}."
+    failed = sum(model.failed for model in comparison.models if model is not comparison.selected)
+    return [legend, *([f"Fits that failed and are left out: {failed}."] if failed else [])]
+
+
 def _outcome(comparison: Comparison) -> list[str]:
     """Which baselines are ahead of NPF (selected), which are behind, and which are neither."""
     if comparison.selected is None:
         return []
-    tested = [model for model in comparison.baselines if isfinite(model.p)]
-    tested.sort(key=lambda model: -model.difference.mean)
-    ahead = [m for m in tested if m.difference.significant and m.difference.mean > 0]
+    tested = _tested(comparison)
     behind = [m for m in tested if m.difference.significant and m.difference.mean <= 0]
     level = [m for m in tested if not m.difference.significant]
     untested = [model.name for model in comparison.baselines if not isfinite(model.p)]
-    sentences = [f"{m.name} leads {OURS} by {_distance(m.difference)}." for m in ahead]
-    if not ahead and tested:
-        sentences = [f"No baseline is significantly ahead of {OURS}."]
+    sentences = _ahead(comparison)
     if level:
         each = (f"{m.name} {formatting.tested_difference(m.difference)}" for m in level)
         sentences.append(

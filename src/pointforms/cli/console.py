@@ -51,6 +51,8 @@ def print_table(table: Table, wide: bool = False, form: str = "terminal") -> Non
     """Print a table, in a terminal with all of its columns if `wide`."""
     if form == "terminal":
         console().print(table.terminal(wide))
+        if table.brief is not None and not wide:
+            typer.echo("--wide shows all columns and notes.")
     else:
         typer.echo(table.render(form))
 

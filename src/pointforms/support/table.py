@@ -99,6 +99,8 @@ class Table:
         Sentences below the table.
     total : mapping, optional
         A last row of sums, which is set apart and not written to CSV.
+    brief : sequence of str, optional
+        Sentences below the narrow table in a terminal (default: the notes).
 
     Examples
     --------
@@ -132,6 +134,7 @@ class Table:
     rows: Sequence[Row]
     notes: Sequence[str] = field(default_factory=tuple)
     total: Row | None = None
+    brief: Sequence[str] | None = None
 
     @classmethod
     def of(
@@ -253,13 +256,14 @@ class Table:
         Parameters
         ----------
         wide : bool, default False
-            Whether to show the columns that are marked as wide.
+            Whether to show the columns that are marked as wide, and all notes.
         """
         from rich.console import Group
         from rich.text import Text
 
         title = Text(printable(self.title), style="italic")
-        notes = [Text(printable(note)) for note in self.notes]
+        sentences = self.notes if wide or self.brief is None else self.brief
+        notes = [Text(printable(sentence)) for sentence in sentences]
         return Group(title, self._grid(wide), *([Text(), *notes] if notes else []))
 
     def _grid(self, wide: bool) -> RichTable:
