@@ -29,19 +29,20 @@ def everything(manifest: Manifest) -> set[tuple[str, int, int]]:
 
 def test_counts_and_times(manifest):
     found = plan(manifest)
-    assert (found.rows, found.fits, found.done, found.left) == (4, 24, 0, 24)
+    total = found.total
+    assert (total.rows, total.fits, total.done, total.left) == (4, 24, 0, 24)
     assert [(line.task, line.model) for line in found.lines] == [
         (task, model) for task in manifest.sweeps[0].tasks for model in manifest.sweeps[0].models
     ]
     assert all((line.rows, line.fits) == (1, 6) for line in found.lines)
-    assert found.seconds == pytest.approx(sum(estimate_seconds(row, 6) for row in manifest.rows()))
-    assert (found.measured, found.guessed) == (0, 24)
+    assert total.seconds == pytest.approx(sum(estimate_seconds(row, 6) for row in manifest.rows()))
+    assert total.measured == 0
 
 
 def test_totals_are_the_manifests():
     manifest = read_manifest("synthetic-primary")
     found = plan(manifest)
-    assert (found.rows, found.fits) == (336, 8400)
+    assert (found.total.rows, found.total.fits) == (336, 8400)
     assert len(found.lines) == 8 * 18  # the rows of a task are of 18 models
 
 
@@ -53,7 +54,8 @@ def test_lines_go_task_by_task(manifest):
 
 def test_what_is_done_takes_no_time(manifest):
     found = plan(manifest, everything(manifest))
-    assert (found.done, found.left, found.seconds, found.wall_seconds()) == (24, 0, 0.0, 0.0)
+    total = found.total
+    assert (total.done, total.left, total.seconds, found.wall_seconds()) == (24, 0, 0.0, 0.0)
 
 
 def test_a_unit_with_a_fit_missing_is_trained_whole(manifest):
@@ -65,12 +67,12 @@ def test_a_unit_with_a_fit_missing_is_trained_whole(manifest):
 
 def test_fits_of_other_rows_are_not_done(manifest):
     other = replace(manifest.rows()[0], options={"forms": 16})
-    assert plan(manifest, [(other.key, 0, 0)]).done == 0
+    assert plan(manifest, [(other.key, 0, 0)]).total.done == 0
 
 
 def test_measured_times_come_first(manifest):
     found = plan(manifest, measured={("colocated", "gcn"): 7.0, ("density-shift", "gcn"): 1e9})
-    assert (found.measured, found.guessed) == (6, 18)
+    assert (found.total.measured, found.total.left) == (6, 24)
     assert [line.seconds for line in found.lines if line.measured] == [42.0]
 
 

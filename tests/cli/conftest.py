@@ -8,7 +8,7 @@ from tests.helpers.commands import MANIFEST, EngineInProcess, ok
 def folder(tmp_path, monkeypatch):
     """An empty folder to work in, and training without other processes."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pointforms.bench.local_engine.LocalEngine", EngineInProcess)
+    monkeypatch.setattr("pointforms.bench.LocalEngine", EngineInProcess)
     return tmp_path
 
 
@@ -18,6 +18,6 @@ def filled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("filled")
     (folder / "small.toml").write_text(MANIFEST)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pointforms.bench.local_engine.LocalEngine", EngineInProcess)
+        patch.setattr("pointforms.bench.LocalEngine", EngineInProcess)
         ok("sweep", folder / "small.toml", "--store", folder / "results.db")
     return folder / "results.db"

@@ -60,10 +60,10 @@ for arguments in json.loads(sys.argv[1]):
 def test_commands_that_compute_use_one_thread():
     code = """
 import torch
-from pointforms.cli.console import computing
+from pointforms.cli.console import use_one_thread
 torch.set_num_threads(2)
-with computing("test"):
-    assert torch.get_num_threads() == 1
+use_one_thread()
+assert torch.get_num_threads() == 1
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -18,7 +18,7 @@ def test_reproduce_writes_tables_and_fits(folder, monkeypatch):
         asked.append(name)
         return read_manifest("small.toml")
 
-    monkeypatch.setattr("pointforms.bench.manifest.read_manifest", small)
+    monkeypatch.setattr("pointforms.bench.read_manifest", small)
     printed = ok("reproduce", "synthetic", "--quick", "--out", "made/here")
     assert asked == ["synthetic-quick"]
     made = folder / "made" / "here"

@@ -12,7 +12,7 @@ from tests.helpers.planted import PAIR, planted_pair
 import pointforms as pf
 from pointforms.explain import salience
 from pointforms.explain.contributions import comparison_matrices
-from pointforms.explain.decision import contrasts, head_outputs
+from pointforms.explain.decision import decision
 from pointforms.explain.evaluation import CloudPoints, double_precision
 
 SMALL: dict[str, Any] = {
@@ -46,8 +46,8 @@ def test_the_decision_through_all_basis_forms_is_the_whole_decision(readout: str
     with torch.no_grad():
         for c in range(3):
             own, others = (
-                contrasts(head_outputs(network, [M[y == c].mean(0) for M in C]))[c],
-                contrasts(head_outputs(network, [M[y != c].mean(0) for M in C]))[c],
+                decision(network, [M[y == c].mean(0) for M in C], True)[c],
+                decision(network, [M[y != c].mean(0) for M in C], True)[c],
             )
             assert found.decision_by[c].sum() == pytest.approx(float(own - others), rel=1e-3)
     np.testing.assert_allclose(found.decision, found.decision_by.mean(0))

@@ -12,11 +12,6 @@ from pointforms.bench.run_history import Run
 from pointforms.support.formatting import duration
 from pointforms.support.table import Column, Table
 
-
-def _hours(value: float) -> str:
-    return f"{value:.3f}"
-
-
 _COUNTS = ("rows", "fits", "failed", "fit_hours")
 _COST_COLUMNS = (
     Column("task", "task", left=True),
@@ -24,7 +19,7 @@ _COST_COLUMNS = (
     Column("rows", "rows"),
     Column("fits", "fits"),
     Column("failed", "failed"),
-    Column("fit_hours", "fit hours", _hours),
+    Column("fit_hours", "fit hours", "{:.3f}".format),
 )
 
 

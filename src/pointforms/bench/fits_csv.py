@@ -6,17 +6,17 @@ import csv
 import json
 import os
 from collections.abc import Iterable
+from math import isnan
 from pathlib import Path
 from typing import Any
 
-from pointforms.bench.records import Record, Row
+from pointforms.bench.records import NUMBERS, Record, Row
 from pointforms.support.files import atomic
 
 _SIZES = ("clouds", "points", "task_seed")
 _ROW = ("task", "model", "options", *_SIZES, "content", "settings")
 _WHOLE = ("fold", "seed", "train_size", "test_size", "parameters", "memory", "epochs")
-_NUMBERS = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
-_COLUMNS = (*_ROW, *_WHOLE, *_NUMBERS, "version")
+_COLUMNS = (*_ROW, *_WHOLE, *NUMBERS, "version")
 _IDENTITY = ("task", "model", "fold", "seed")
 _REQUIRED = (*_IDENTITY, "auroc")
 
@@ -60,16 +60,11 @@ def write_csv(records: Iterable[Record], path: str | os.PathLike[str]) -> int:
 def _fields(record: Record) -> list[Any]:
     row = record.row
     options = json.dumps(dict(row.options), sort_keys=True, separators=(",", ":"))
-    content = {"options": "" if options == "{}" else options}
-    content |= {name: getattr(row, name) for name in _ROW if name not in ("options", "settings")}
-    content["settings"] = row.digest
-    content |= {name: getattr(record, name) for name in (*_WHOLE, "version")}
-    content |= {name: _short(getattr(record, name)) for name in _NUMBERS}
+    content = vars(record) | vars(row)  # `clouds` is the size of the task
+    content |= {"options": "" if options == "{}" else options, "settings": row.digest}
+    for name in NUMBERS:
+        content[name] = None if isnan(content[name]) else f"{content[name]:.10g}"
     return ["" if content[name] is None else content[name] for name in _COLUMNS]
-
-
-def _short(value: float) -> str:
-    return "" if value != value else f"{value:.10g}"
 
 
 def read_csv(path: str | os.PathLike[str]) -> list[Record]:
@@ -101,9 +96,8 @@ def read_csv(path: str | os.PathLike[str]) -> list[Record]:
     label = os.fspath(path)
     records = []
     try:
-        with open(
-            path, newline="", encoding="utf-8-sig"
-        ) as file:  # spreadsheets start a file with a mark
+        # spreadsheets start a file with a mark
+        with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, strict=True)
             missing = [name for name in _REQUIRED if name not in (reader.fieldnames or ())]
             if missing:
@@ -129,22 +123,22 @@ def _record(content: dict[str, Any]) -> Record:
     for name in _IDENTITY:
         if name not in given:
             raise ValueError(f"no {name}")
-    sizes = {name: _number(given, name, int) for name in _SIZES if name in given}
-    digests: dict[str, Any] = {name: given.get(name) for name in ("content", "settings")}
-    row = Row(
-        given["task"], given["model"], _options(given.get("options", "{}")), **sizes, **digests
-    )
-    numbers: dict[str, Any] = {name: _number(given, name, int) for name in _WHOLE if name in given}
-    numbers |= {name: _number(given, name, float) for name in _NUMBERS if name in given}
-    return Record(row, version=given.get("version", ""), **numbers)
+    values = {name: _value(name, text) for name, text in given.items()}
+    row = Row(**{name: values.pop(name) for name in _ROW if name in values})
+    return Record(row, **values)
 
 
-def _number(given: dict[str, str], name: str, kind: type[int] | type[float]) -> Any:
+def _value(name: str, text: str) -> Any:
+    """The value that a field stands for."""
+    if name == "options":
+        return _options(text)
+    if name not in (*_SIZES, *_WHOLE, *NUMBERS):
+        return text
+    kind, expected = (float, "a number") if name in NUMBERS else (int, "a whole number")
     try:
-        return kind(given[name])
+        return kind(text)
     except ValueError:
-        expected = "a whole number" if kind is int else "a number"
-        raise ValueError(f"{name} is {given[name]!r}: expected {expected}") from None
+        raise ValueError(f"{name} is {text!r}: expected {expected}") from None
 
 
 def _options(text: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from pointforms.estimators.targets import ClassTargets
 from pointforms.models.options import option_names
 from pointforms.support.peak_memory import peak, reset_peak
 from pointforms.tasks.catalogue import depends_on_fold, find
+from pointforms.tasks.task import Task
 
 # Options that change how a network is trained, but not what it reads.
 _TRAINING = {
@@ -58,7 +59,7 @@ class PreparedTask:
 def preparation(unit: Unit) -> str:
     """Return a key that is equal for units that can share what :func:`prepare` returns."""
     row = unit.row
-    model = _make(row)
+    model = make_model(row)
     options = {k: v for k, v in row.options.items() if k not in _TRAINING}
     reads: Any
     if isinstance(model, models.NeuralClassifier):
@@ -87,6 +88,13 @@ def own_fold(unit: Unit) -> int | None:
     return folds.pop()
 
 
+def load_clouds(unit: Unit) -> tuple[Task, list[np.ndarray]]:
+    """Return the task of a unit, and its clouds in the coordinates that the unit sees."""
+    row, fold = unit.row, own_fold(unit)
+    task = find(row.task, row.task_seed, row.clouds, row.points)
+    return task, task.clouds if fold is None else task.in_fold(fold)
+
+
 def prepare(unit: Unit, cache: Path | None = None, device: str = "cpu") -> PreparedTask:
     """Load the task of a unit and compute what its model reads.
 
@@ -99,10 +107,8 @@ def prepare(unit: Unit, cache: Path | None = None, device: str = "cpu") -> Prepa
     device : str, default "cpu"
         Where the tensors are kept.
     """
-    row, fold = unit.row, own_fold(unit)
-    task = find(row.task, row.task_seed, row.clouds, row.points)
-    clouds = task.clouds if fold is None else task.in_fold(fold)
-    model = _make(row, device)
+    task, clouds = load_clouds(unit)
+    model = make_model(unit.row, device)
     if cache is not None and "cache" in model.get_params(deep=False):
         model.set_params(cache=cache)
     content: Any = model.prepare(clouds)
@@ -115,7 +121,7 @@ def fit_unit(unit: Unit, prepared: PreparedTask, device: str = "cpu") -> list[Re
     """Train and score the fits of a unit; an exception becomes the error of their records."""
     reset_peak()
     try:
-        model = _make(unit.row, device)
+        model = make_model(unit.row, device)
         if isinstance(model, NetworkClassifier):
             records = _network_fits(unit, model, prepared)
         else:
@@ -133,7 +139,8 @@ def failed(unit: Unit, error: str) -> list[Record]:
     ]
 
 
-def _make(row: Row, device: str = "cpu", **more: Any) -> Any:
+def make_model(row: Row, device: str = "cpu", **more: Any) -> Any:
+    """Return the model of a row, not fitted."""
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}
     model = models.make(row.model, **options, **more)
     if device != "cpu" and isinstance(model, NetworkClassifier):
@@ -164,7 +171,7 @@ def _network_fits(unit: Unit, model: NetworkClassifier, prepared: PreparedTask) 
 def _feature_fit(row: Row, fold: int, seed: int, prepared: PreparedTask) -> Record:
     start = time.perf_counter()
     train, test = np.flatnonzero(prepared.folds != fold), np.flatnonzero(prepared.folds == fold)
-    model = _make(row, random_state=seed)
+    model = make_model(row, random_state=seed)
     model.fit(_chosen(prepared.content, train), prepared.labels[train], prepared.groups[train])
     probabilities = np.zeros((len(test), prepared.classes))
     # a class may be absent from the training clouds

@@ -14,6 +14,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -122,12 +123,11 @@ class _Worker:
     """
 
     channel: Connection
-    process: BaseProcess
 
     def __init__(self, scratch: Path, device: str) -> None:
         self.scratch, self.device = scratch, device
         self.job: _Job | None = None
-        self.started = False
+        self.process: BaseProcess | None = None
 
     def _start(self) -> None:
         context = mp.get_context("spawn")
@@ -136,13 +136,11 @@ class _Worker:
             target=_work, args=(theirs, self.scratch, self.device), daemon=True
         )
         self.process.start()
-        self.started = True
         theirs.close()
 
     def send(self, job: _Job) -> None:
-        if self.started and not self.process.is_alive():  # it died while idle
+        if self.process is None or not self.process.is_alive():  # it may have died while idle
             self.stop()
-        if not self.started:
             self._start()
         self.job = job
         with suppress(OSError):  # it died just now, which `receive` reports
@@ -152,6 +150,7 @@ class _Worker:
         """Return its unit with the records, or with the way in which the process ended."""
         job, self.job = self.job, None
         assert job is not None
+        assert self.process is not None
         try:
             records: list[Record] = self.channel.recv()
         except (EOFError, OSError):
@@ -163,11 +162,11 @@ class _Worker:
         return job.unit, records
 
     def stop(self) -> None:
-        if self.started:
+        if self.process is not None:
             self.channel.close()
             self.process.terminate()
             self.process.join()
-            self.started = False
+            self.process = None
 
 
 def _work(channel: Connection, scratch: Path, device: str) -> None:
@@ -212,8 +211,14 @@ def _end_with_parent(scratch: Path) -> None:
     parent = mp.parent_process()
     if parent is not None:
         parent.join()
-        for _ in range(100):  # files that are being written may still appear
-            shutil.rmtree(scratch, ignore_errors=True)
-            if not scratch.exists():
-                break
+        remove_folder(scratch)
         os._exit(1)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder in which processes that are ending may still write."""
+    for _ in range(50):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)

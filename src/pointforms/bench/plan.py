@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -20,9 +20,9 @@ Measured = Mapping[tuple[str, str], float]
 _TYPICAL_TASK, _OTHER_MODELS = "circles-vs-lines", "other models"
 
 
-@dataclass(frozen=True)
+@dataclass
 class PlanLine:
-    """One model on one task.
+    """Counts and times of one model on one task, or of all of them.
 
     Attributes
     ----------
@@ -33,20 +33,21 @@ class PlanLine:
         Number of fits that are already in the store.
     left : int
         Number of fits that will be trained. A unit with a missing fit is trained as a whole.
+    measured : int
+        Number of those whose time is known from earlier fits of the model on the task. The times
+        of the others are guesses.
     seconds : float
-        Estimated time of the fits that are left.
-    measured : bool
-        Whether the estimate comes from fits of this model on this task; otherwise it is a guess.
+        Estimated time of the fits that are left, one after another.
     """
 
     task: str
-    model: str
+    model: str = ""
     rows: int = 0
     fits: int = 0
     done: int = 0
     left: int = 0
+    measured: int = 0
     seconds: float = 0.0
-    measured: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,54 +59,22 @@ class Plan:
     title : str
     lines : tuple of PlanLine
         One per task and model, task by task in the order of the manifest.
+    total : PlanLine
+        All of them together.
     longest : float
         Seconds of the longest unit that is left.
     """
 
     title: str
     lines: tuple[PlanLine, ...]
+    total: PlanLine
     longest: float
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return sum(line.rows for line in self.lines)
-
-    @property
-    def fits(self) -> int:
-        """Number of fits."""
-        return sum(line.fits for line in self.lines)
-
-    @property
-    def done(self) -> int:
-        """Number of fits that are already in the store."""
-        return sum(line.done for line in self.lines)
-
-    @property
-    def left(self) -> int:
-        """Number of fits that will be trained."""
-        return sum(line.left for line in self.lines)
-
-    @property
-    def measured(self) -> int:
-        """Number of fits left whose time is known from other fits of the model on the task."""
-        return sum(line.left for line in self.lines if line.measured)
-
-    @property
-    def guessed(self) -> int:
-        """Number of fits left whose time is a guess."""
-        return self.left - self.measured
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time of all fits left, one after another."""
-        return sum(line.seconds for line in self.lines)
 
     def wall_seconds(self, workers: int = 1) -> float:
         """Return the estimated time with one core per worker. Workers do not share a unit."""
         if workers < 1:
             raise ValueError(f"workers={workers}: expected at least 1")
-        return max(self.seconds / workers, self.longest)
+        return max(self.total.seconds / workers, self.longest)
 
 
 def plan(
@@ -127,35 +96,32 @@ def plan(
     Examples
     --------
     >>> from pointforms.bench.manifest import read_manifest
-    >>> quick = plan(read_manifest("synthetic-quick"))
+    >>> quick = plan(read_manifest("synthetic-quick")).total
     >>> quick.rows, quick.fits, quick.left
     (36, 72, 72)
     """
-    done = done if isinstance(done, set | frozenset) else set(done)
-    known: Measured = measured or {}
+    done, known = set(done), measured or {}
     lines: dict[tuple[str, str], PlanLine] = {}
+    total, longest = PlanLine("all"), 0.0
     seen: set[Row] = set()
-    longest = 0.0
     for unit in manifest.units():
         row, fits = unit.row, len(unit.fits)
         pair = (row.task, row.model)
-        there = sum((row.key, *fit) in done for fit in unit.fits)
-        left = fits if there < fits else 0
+        stored = sum((row.key, *fit) in done for fit in unit.fits)
+        left = fits if stored < fits else 0
         seconds = estimate_seconds(row, left, known)
         longest = max(longest, seconds)
-        line = lines.get(pair, PlanLine(*pair, measured=pair in known))
-        lines[pair] = replace(
-            line,
-            rows=line.rows + (row not in seen),
-            fits=line.fits + fits,
-            done=line.done + there,
-            left=line.left + left,
-            seconds=line.seconds + seconds,
-        )
+        for line in (lines.setdefault(pair, PlanLine(*pair)), total):
+            line.rows += row not in seen
+            line.fits += fits
+            line.done += stored
+            line.left += left
+            line.measured += left if pair in known else 0
+            line.seconds += seconds
         seen.add(row)
     tasks = list(dict.fromkeys(task for task, _ in lines))
     ordered = sorted(lines.values(), key=lambda line: tasks.index(line.task))
-    return Plan(manifest.title, tuple(ordered), longest)
+    return Plan(manifest.title, tuple(ordered), total, longest)
 
 
 def estimate_seconds(row: Row, fits: int, measured: Measured | None = None) -> float:
@@ -198,6 +164,10 @@ class TimeLeft(NamedTuple):
         return {key: self.seconds, "guessed": self.guessed}
 
 
+def _time_left(line: PlanLine) -> TimeLeft:
+    return TimeLeft(line.seconds, line.measured < line.left)
+
+
 def _show_time(value: TimeLeft) -> str:
     return "~" * value.guessed + duration(value.seconds)
 
@@ -208,12 +178,7 @@ _COLUMNS = (
     Column("rows", "rows"),
     Column("fits", "fits"),
     Column("done", "done"),
-    Column(
-        "seconds_left",
-        "time left",
-        _show_time,
-        lambda line: TimeLeft(line.seconds, not line.measured and line.left > 0),
-    ),
+    Column("seconds_left", "time left", _show_time, _time_left),
 )
 
 
@@ -227,20 +192,16 @@ def plan_table(plan: Plan, workers: int = 1) -> Table:
     workers : int, default 1
         Number of processes that will train, for the estimate of the wall time.
     """
+    total = plan.total
     crew = "1 worker" if workers == 1 else f"{workers} workers"
     note = (
-        f"{plan.rows} rows, {plan.fits} fits, of which {plan.left} are left: about "
-        f"{duration(plan.wall_seconds(workers))} with {crew}. The times of {plan.measured} fits "
-        f"are estimated from earlier ones, those of {plan.guessed} are guessed (~)."
+        f"{total.rows} rows, {total.fits} fits, of which {total.left} are left: about "
+        f"{duration(plan.wall_seconds(workers))} with {crew}. The times of {total.measured} fits "
+        f"are estimated from earlier ones, those of {total.left - total.measured} are guessed (~)."
     )
-    total = {"task": "all", "rows": plan.rows, "fits": plan.fits, "done": plan.done}
-    return Table.of(
-        plan.title,
-        _COLUMNS,
-        plan.lines,
-        [note],
-        {**total, "seconds_left": TimeLeft(plan.seconds)},
-    )
+    sums = {column.key: column.read(total) for column in _COLUMNS}
+    sums["seconds_left"] = TimeLeft(total.seconds)
+    return Table.of(plan.title, _COLUMNS, plan.lines, [note], sums)
 
 
 def _point_count(row: Row) -> float:

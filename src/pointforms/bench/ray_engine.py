@@ -14,11 +14,9 @@ import logging
 import multiprocessing as mp
 import os
 import secrets
-import shutil
 import signal
 import socket
 import tempfile
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from pointforms.bench.fitting import PreparedTask, failed, fit_unit, preparation, prepare
-from pointforms.bench.local_engine import Finished
+from pointforms.bench.local_engine import Finished, remove_folder
 from pointforms.bench.records import Record, Unit
 from pointforms.support.extras import need
 
@@ -42,6 +40,8 @@ _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # otherwise Ray warns of a change to come
 }
+
+_Session = tuple[Any, Path | None]  # Ray, and a folder that only a local Ray has
 
 
 class RayEngine:
@@ -141,7 +141,7 @@ def _talk_to_ray(channel: Connection, address: str | None, limit: int | None, co
 
     os.environ.update(_SETTINGS)
     try:
-        with _own(cores) if address is None else _cluster(address) as (ray, scratch):
+        with _own(cores) if address is None else _session(address) as (ray, scratch):
             for message in _train(ray, take, scratch, limit, on_cluster=address is not None):
                 channel.send(message)
     except (EOFError, BrokenPipeError):  # of the channel: the other end is gone
@@ -157,12 +157,12 @@ def _talk_to_ray(channel: Connection, address: str | None, limit: int | None, co
 def _train(
     ray: Any,
     take: Callable[[], Unit | None],
-    cache: Path | None,
+    scratch: Path | None,
     limit: int | None,
     on_cluster: bool,
 ) -> Iterator[tuple[str, Any]]:
     """Yield pairs ("finished", (unit, records)), and ("workers", number) when that changes."""
-    tasks, workers = _Tasks(ray, cache), 0
+    tasks, workers = _Tasks(ray, scratch), 0
     unit = take()
     while True:
         cores = int(ray.cluster_resources().get("CPU", 0))  # none, if its nodes are all gone
@@ -259,29 +259,23 @@ def _with_absolute_path(unit: Unit) -> Unit:
 
 
 @contextmanager
-def _own(cores: int) -> Iterator[tuple[Any, Path]]:
+def _own(cores: int) -> Iterator[_Session]:
     """Yield a local Ray that ends with the block, and a folder that does too."""
     # Ray puts sockets there, whose paths may have 107 characters in all
     scratch = Path(tempfile.mkdtemp(prefix="npf-", dir="/tmp" if os.name == "posix" else None))
     # its ports are open to others, so it needs a token, which only its processes see
     os.environ.update(RAY_AUTH_TOKEN=secrets.token_hex(32), RAY_TMPDIR=str(scratch))
     try:
-        with _session("local", num_cpus=cores, include_dashboard=False) as ray:
-            yield ray, scratch
+        options = {"num_cpus": cores, "include_dashboard": False}
+        with _session("local", scratch, **options) as session:
+            yield session
     finally:
-        _remove(scratch)
+        remove_folder(scratch)
 
 
 @contextmanager
-def _cluster(address: str) -> Iterator[tuple[Any, None]]:
-    """Yield a connection to a cluster that was there before and stays."""
-    with _session(address) as ray:
-        yield ray, None
-
-
-@contextmanager
-def _session(address: str, **options: Any) -> Iterator[Any]:
-    """Yield Ray, connected inside the block and only there."""
+def _session(address: str, scratch: Path | None = None, **options: Any) -> Iterator[_Session]:
+    """Yield Ray, connected inside the block and only there, and the folder of a local Ray."""
     ray: Any = need("ray", "ray")
     if not hasattr(ray.exceptions, "AuthenticationError"):
         raise ImportError('this needs a version of Ray with tokens: pip install "ray>=2.52"')
@@ -301,7 +295,7 @@ def _session(address: str, **options: Any) -> Iterator[Any]:
                 f"the Ray cluster {address!r} refused the token: RAY_AUTH_TOKEN, or the file "
                 "RAY_AUTH_TOKEN_PATH, must have the token of its nodes"
             ) from None
-        yield ray
+        yield ray, scratch
     finally:
         ray.shutdown()
 
@@ -315,12 +309,3 @@ def _reach(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), _REACH).close()
     except (OSError, OverflowError) as error:
         raise ConnectionError(f"no Ray cluster at {address!r}: {error}") from None
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder in which processes that are ending may still write."""
-    for _ in range(50):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-        time.sleep(0.1)

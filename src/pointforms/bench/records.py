@@ -16,6 +16,9 @@ from pointforms.models import MODELS, make
 from pointforms.models.options import NOT_OPTIONS
 from pointforms.tasks.catalogue import is_simulated
 
+#: The attributes of a record that are NaN where they are not known.
+NUMBERS = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
+
 
 class Size(NamedTuple):
     """A task in one size. Rows of the same size see the same clouds and folds."""

@@ -77,14 +77,9 @@ def _processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def host() -> str:
-    """Return the name of this machine in its network."""
-    return platform.node()
-
-
-def is_alive(on: str, pid: int, seen: float) -> bool:
+def is_alive(host: str, pid: int, seen: float) -> bool:
     """Whether a run lives, by its machine, its process and the time of its last sign of life."""
-    if on == host():
+    if host == platform.node():
         try:
             os.kill(pid, 0)
         except ProcessLookupError:

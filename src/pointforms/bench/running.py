@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Protocol
 
 from pointforms.bench.local_engine import Finished
-from pointforms.bench.manifest import Manifest
 from pointforms.bench.records import Record, Unit
 from pointforms.bench.store import Store
 
@@ -222,32 +221,3 @@ def _log_unit(log: logging.Logger, unit: Unit, records: Sequence[Record]) -> Non
         return
     scores = ", ".join(f"{record.auroc:.3f}" for record in records)
     log.info("%s fold/seed %s: AUROC %s, %.1f s each", what, fits, scores, first.seconds)
-
-
-def run_manifest(
-    manifest: Manifest,
-    path: Path,
-    engine: Engine,
-    retry: bool = False,
-    advance: Callable[[int], None] | None = None,
-) -> tuple[Outcome, list[Record]]:
-    """Train the fits of a manifest that a store does not have, and return all of its records.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        What to train.
-    path : Path
-        The store, which is made if it does not exist.
-    engine : Engine
-        What trains: a :class:`LocalEngine` or a :class:`RayEngine`.
-    retry : bool, default False
-        Whether to train fits again that failed before.
-    advance : callable, optional
-        Called with the number of fits whenever some have become available.
-    """
-    with Store(path) as store:
-        outcome = run(manifest.units(), store, engine, manifest.title, retry, advance)
-        wanted = set(manifest.rows())
-        records = [record for record in store.records(predictions=False) if record.row in wanted]
-    return outcome, records

@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
+from platform import node
 from typing import Any, Literal
 
 import numpy as np
 
 from pointforms._version import __version__
-from pointforms.bench.records import Record, Row, Unit
-from pointforms.bench.run_history import Run, host, is_alive, machine
+from pointforms.bench.records import NUMBERS, Record, Row, Unit
+from pointforms.bench.run_history import Run, is_alive, machine
 
 _SCHEMA = 1
 _TABLES = """
@@ -63,6 +64,7 @@ CREATE TABLE claims (
     PRIMARY KEY (row, fold, seed)
 );
 """
+_RECORD = tuple(one.name for one in fields(Record))
 _PATIENCE = 60.0  # seconds to wait for other writers
 
 Key = tuple[str, int, int]  # row, fold, seed
@@ -197,7 +199,7 @@ class Store:
             cursor = self._db.execute(
                 "INSERT INTO runs (title, engine, workers, host, pid, machine, version, started, "
                 "seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (title, engine, workers, host(), os.getpid(), machine(), __version__, now, now),
+                (title, engine, workers, node(), os.getpid(), machine(), __version__, now, now),
             )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -219,8 +221,8 @@ class Store:
 
     def runs(self) -> list[Run]:
         """Return the runs, in the order in which they started."""
-        names = [one.name for one in fields(Run)]
-        rows = self._query(f"SELECT {', '.join(names)} FROM runs ORDER BY id")
+        names = ", ".join(one.name for one in fields(Run))
+        rows = self._query(f"SELECT {names} FROM runs ORDER BY id")
         return [Run(*row) for row in rows]
 
     # --- units ------------------------------------------------------------------------------
@@ -270,8 +272,8 @@ class Store:
         claiming = self._db.execute(
             "SELECT DISTINCT id, host, pid, seen FROM runs JOIN claims ON runs.id = claims.run"
         ).fetchall()
-        for run, where, pid, seen in claiming:
-            if not is_alive(where, pid, seen):
+        for run, host, pid, seen in claiming:
+            if not is_alive(host, pid, seen):
                 self._db.execute("DELETE FROM claims WHERE run = ?", (run,))
 
     def finish(self, run: int | None, records: Iterable[Record]) -> int:
@@ -291,7 +293,7 @@ class Store:
         int
             Number of fits that are new.
         """
-        names = (*(one.name for one in fields(Record)), "task", "model", "run", "finished")
+        names = (*_RECORD, "task", "model", "run", "finished")
         marks = ", ".join("?" * len(names))
         statement = (
             f"INSERT INTO fits ({', '.join(names)}) VALUES ({marks}) "
@@ -303,7 +305,7 @@ class Store:
         with self._transaction():
             before = self._db.total_changes
             for record in records:
-                content = [_packed(getattr(record, one.name)) for one in fields(Record)]
+                content = [_packed(getattr(record, name)) for name in _RECORD]
                 self._db.execute(statement, (*content, record.row.task, record.row.model, run, now))
             written = self._db.total_changes - before
             if run is not None:
@@ -342,17 +344,16 @@ class Store:
         task : str, optional
             Return only the fits of this task.
         """
-        names = [one.name for one in fields(Record)]
         wanted = [
             name if predictions or name not in ("clouds", "probabilities") else f"NULL AS {name}"
-            for name in names
+            for name in _RECORD
         ]
         where, values = ("", ()) if task is None else (" WHERE task = ?", (task,))
         contents = self._query(
             f"SELECT {', '.join(wanted)} FROM fits{where} ORDER BY row, fold, seed", values
         )
         rows: dict[str, Row] = {}
-        return [_record(dict(zip(names, content, strict=True)), rows) for content in contents]
+        return [_record(dict(zip(_RECORD, content, strict=True)), rows) for content in contents]
 
     def seconds(self) -> dict[tuple[str, str], float]:
         """Return the mean seconds per fit, by task and model."""
@@ -376,7 +377,7 @@ def _packed(value: Any) -> Any:
 def _record(content: dict[str, Any], rows: dict[str, Row]) -> Record:
     key = content["row"]
     content["row"] = rows.setdefault(key, Row.from_key(key))
-    for name in ("auroc", "accuracy", "log_loss", "validation_loss", "seconds"):
+    for name in NUMBERS:
         content[name] = np.nan if content[name] is None else content[name]
     if content["clouds"] is not None:
         content["clouds"] = np.frombuffer(content["clouds"], dtype=np.int32)

@@ -11,6 +11,7 @@ import typer
 
 from pointforms._version import __version__
 from pointforms.cli import pdo, tasks
+from pointforms.cli.console import Commands
 from pointforms.cli.demo import demo
 from pointforms.cli.explain import explain
 from pointforms.cli.export import export
@@ -28,7 +29,7 @@ from pointforms.cli.sweep import sweep
 from pointforms.cli.table import table
 from pointforms.cli.theory import theory
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(pdo.app, name="pdo")
 for command in (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,27 +17,26 @@ if TYPE_CHECKING:
 _FILE_WIDTH = 200
 
 
-@contextmanager
-def report_errors(command: str) -> Iterator[None]:
-    """Print expected errors as one line and exit with status 2."""
-    try:
-        yield
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        typer.echo(f"npf {command}: {error}", err=True)
-        raise typer.Exit(2) from None
+class Commands(TyperGroup):
+    """A group of commands that print expected errors as one line and exit with status 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader has seen enough
+            raise
+        except (ValueError, TypeError, ImportError, OSError) as error:
+            names = ["npf", ctx.info_name if ctx.parent else "", ctx.invoked_subcommand or ""]
+            typer.echo(f"{' '.join(filter(None, names))}: {error}", err=True)
+            raise typer.Exit(2) from None
 
 
-@contextmanager
-def computing(command: str) -> Iterator[None]:
-    """Compute on one thread, and print expected errors as one line.
+def use_one_thread() -> None:
+    """Compute on one thread: small tensors run fastest so, and work is shared by processes."""
+    import torch
 
-    Small tensors run fastest on one thread; work that can be shared is shared by processes.
-    """
-    with report_errors(command):
-        import torch
-
-        torch.set_num_threads(1)
-        yield
+    torch.set_num_threads(1)
 
 
 def console() -> Console:
@@ -48,9 +47,12 @@ def console() -> Console:
     return terminal if terminal.is_terminal else Console(width=_FILE_WIDTH)
 
 
-def print_table(table: Table, wide: bool = False) -> None:
-    """Print a table, with all of its columns if `wide`."""
-    console().print(table.terminal(wide))
+def print_table(table: Table, wide: bool = False, form: str = "terminal") -> None:
+    """Print a table, in a terminal with all of its columns if `wide`."""
+    if form == "terminal":
+        console().print(table.terminal(wide))
+    else:
+        typer.echo(table.render(form))
 
 
 def print_pairs(pairs: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pointforms.cli.console import computing, console, print_pairs
+from pointforms.cli.console import console, print_pairs, use_one_thread
 from pointforms.cli.report import report
 from pointforms.cli.run import run
 
@@ -21,17 +21,17 @@ def demo(
 
     Prints how well each went, draws it, and writes a page about the comparison.
     """
-    with computing("demo"):
-        from pointforms.paper import demo as demonstrations
+    from pointforms.paper import demo as demonstrations
 
-        for title, part in (
-            ("The geometry of a cloud: a noisy torus", demonstrations.torus),
-            ("Learning from clouds: circles against lines, 5 folds", demonstrations.circles),
-        ):
-            console().rule(title, align="left")
-            values, picture = part(out)
-            print_pairs(values)
-            typer.echo(f"Picture: {picture.resolve()}\n")
+    use_one_thread()
+    for title, part in (
+        ("The geometry of a cloud: a noisy torus", demonstrations.torus),
+        ("Learning from clouds: circles against lines, 5 folds", demonstrations.circles),
+    ):
+        console().rule(title, align="left")
+        values, picture = part(out)
+        print_pairs(values)
+        typer.echo(f"Picture: {picture.resolve()}\n")
     console().rule("Comparing models: two folds of circles against lines", align="left")
     store = out / "results.db"
     run("circles-vs-lines", _MODELS, folds=2, store=store)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import print_table
+from pointforms.cli.console import print_table, use_one_thread
+from pointforms.support.formatting import duration
+from pointforms.support.progress import track
 
 if TYPE_CHECKING:
-    from pointforms.bench.manifest import Manifest
-    from pointforms.bench.records import Record, Row
     from pointforms.bench.running import Engine
 
 
@@ -23,16 +24,12 @@ def make_engine(
 ) -> Engine:
     """Return the engine that the options of a command describe."""
     if name is options.Engine.ray:
-        from pointforms.bench.ray_engine import RayEngine
-
         if devices is not None:
             raise ValueError(f"--devices {devices}: the Ray engine places fits by itself")
-        return RayEngine(address, workers)
+        return bench.RayEngine(address, workers)
     if address is not None:
         raise ValueError(f"--address {address}: needs --engine ray")
     import torch
-
-    from pointforms.bench.local_engine import LocalEngine
 
     names = tuple(options.column_names(devices) or ())
     for device in names:
@@ -40,17 +37,17 @@ def make_engine(
             torch.empty(0, device=device)
         except (RuntimeError, AssertionError) as error:  # unknown, or not on this machine
             raise ValueError(f"--devices {devices}: {str(error).splitlines()[0]}") from None
-    return LocalEngine(workers or os.cpu_count() or 1, names)
+    return bench.LocalEngine(workers or os.cpu_count() or 1, names)
 
 
-def train(manifest: Manifest, path: Path, engine: Engine, retry: bool) -> list[Record]:
+def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> list[bench.Record]:
     """Train the missing fits of a manifest with a progress bar, and return all of its records."""
-    from pointforms.bench.running import run_manifest
-    from pointforms.support.formatting import duration
-    from pointforms.support.progress import track
-
-    with track(manifest.fits, "fits", unit="fits") as advance:
-        outcome, records = run_manifest(manifest, path, engine, retry, advance)
+    use_one_thread()
+    with bench.Store(path) as store:
+        with track(manifest.fits, "fits", unit="fits") as advance:
+            outcome = bench.run(manifest.units(), store, engine, manifest.title, retry, advance)
+        wanted = set(manifest.rows())
+        records = [record for record in store.records(predictions=False) if record.row in wanted]
     typer.echo(
         f"{outcome.trained} fits trained in {duration(outcome.seconds)}, {outcome.failed} failed, "
         f"{outcome.already_stored} already in the store. Store: {path.resolve()}"
@@ -58,12 +55,11 @@ def train(manifest: Manifest, path: Path, engine: Engine, retry: bool) -> list[R
     return records
 
 
-def print_results(records: Sequence[Record], rows: Sequence[Row], wide: bool) -> None:
+def print_results(records: Sequence[bench.Record], rows: Sequence[bench.Row], wide: bool) -> None:
     """Print one table of results per task, and the first error of fits that failed."""
-    from pointforms.bench.results_table import results_tables
     from pointforms.paper.numbers import paper_value
 
-    for table in results_tables(records, rows, reference=paper_value):
+    for table in bench.results_tables(records, rows, reference=paper_value):
         print_table(table, wide)
     errors = [record for record in records if record.error]
     if errors:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import computing, print_table
+from pointforms.cli.console import print_table, use_one_thread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,46 +56,46 @@ def explain(
     chance makes any difference as large. decision: part of the logit that passes through it.
     agreement: share of the refits that rank it in their first tenth.
     """
-    with computing("explain"):
-        from pointforms import plot
-        from pointforms.plot.style import picture_path
-        from pointforms.support.files import check_output, write_text
-        from pointforms.tasks import find
+    from pointforms import plot
+    from pointforms.plot.style import picture_path
+    from pointforms.support.files import check_output, write_text
+    from pointforms.tasks import find
 
-        if table is not None:
-            check_output(table, Path(data))
-        if out is not None:
-            picture_path(out)
-        classifier = _load_classifier(model)
-        task = find(
-            data,
-            seed,
-            clouds,
-            points,
-            cloud=cloud,
-            label=label,
-            group=group,
-            features=options.column_names(features),
-        )
-        _check_match(classifier, task)
-        typer.echo(f"features: {', '.join(task.feature_names)}")
-        y = _labels(classifier, task)
-        salience = classifier.explain(
-            task.clouds, y, task.groups, task.feature_names, refits, permutations, seed
-        )
-        if salience.columns and y is task.labels:  # numbers, which index the names
-            salience = replace(salience, columns=tuple(task.class_names))
-        shown = salience.table()
-        print_table(replace(shown, rows=shown.rows[:most], notes=()), wide)
-        if len(salience) > most:
-            typer.echo(f"… and {len(salience) - most} more (--most)")
-        typer.echo(salience.summary())
-        if table is not None:
-            write_text(table, shown.csv())
-            typer.echo(f"Table: {table.resolve()}")
-        if out is not None:
-            plot.salience(salience, most, path=out)
-            typer.echo(f"Picture: {out.resolve()}")
+    use_one_thread()
+    if table is not None:
+        check_output(table, Path(data))
+    if out is not None:
+        picture_path(out)
+    classifier = _load_classifier(model)
+    task = find(
+        data,
+        seed,
+        clouds,
+        points,
+        cloud=cloud,
+        label=label,
+        group=group,
+        features=options.column_names(features),
+    )
+    _check_match(classifier, task)
+    typer.echo(f"features: {', '.join(task.feature_names)}")
+    y = _labels(classifier, task)
+    salience = classifier.explain(
+        task.clouds, y, task.groups, task.feature_names, refits, permutations, seed
+    )
+    if salience.columns and y is task.labels:  # numbers, which index the names
+        salience = replace(salience, columns=tuple(task.class_names))
+    shown = salience.table()
+    print_table(replace(shown, rows=shown.rows[:most], notes=()), wide)
+    if len(salience) > most:
+        typer.echo(f"… and {len(salience) - most} more (--most)")
+    typer.echo(salience.summary())
+    if table is not None:
+        write_text(table, shown.csv())
+        typer.echo(f"Table: {table.resolve()}")
+    if out is not None:
+        plot.salience(salience, most, path=out)
+        typer.echo(f"Picture: {out.resolve()}")
 
 
 def _load_classifier(folder: Path) -> PointFormClassifier:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import report_errors
+from pointforms.support.files import check_output
 
 
 def export(
@@ -16,12 +17,7 @@ def export(
     out: Annotated[Path, typer.Argument(help="CSV file to write.")],
 ) -> None:
     """Write the finished fits of a store as a compact CSV file, without predictions."""
-    with report_errors("export"):
-        from pointforms.bench.fits_csv import write_csv
-        from pointforms.bench.store import Store
-        from pointforms.support.files import check_output
-
-        with Store(store, create=False) as there:
-            check_output(out, store)
-            count = write_csv(there.records(predictions=False), out)
+    check_output(out, store)
+    with bench.Store(store, create=False) as opened:
+        count = bench.write_csv(opened.records(predictions=False), out)
     typer.echo(f"{count} fits\nWritten: {out.resolve()}")

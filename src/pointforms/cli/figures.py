@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pointforms.cli.console import computing, print_table
+from pointforms.cli.console import print_table, use_one_thread
 from pointforms.support.table import Column, Table
 
 
@@ -24,24 +24,24 @@ def figures(
     ] = False,
 ) -> None:
     """Draw the figures of the paper, each from values that are computed for it."""
-    with computing("figures"):
-        from pointforms.paper.figures.catalogue import FIGURES, paper_figure
-        from pointforms.plot.style import picture_path, save
-        from pointforms.support.extras import need
-        from pointforms.support.progress import track
+    from pointforms.paper.figures.catalogue import FIGURES, paper_figure
+    from pointforms.plot.style import picture_path, save
+    from pointforms.support.extras import need
+    from pointforms.support.progress import track
 
-        if listed:
-            columns = [Column("figure", "figure", left=True), Column("shows", "shows", left=True)]
-            rows = [{"figure": name, "shows": one.shows} for name, one in FIGURES.items()]
-            print_table(Table("Figures", columns, rows))
-            return
-        need("matplotlib", "plot")
-        # check all names and the format before any work
-        chosen = {name: paper_figure(name) for name in names or FIGURES}
-        paths = {name: picture_path(out / f"{name}.{format.lstrip('.')}") for name in chosen}
-        with track(len(chosen), "drawing") as advance:
-            for name, figure in chosen.items():
-                save(figure.make(quick), paths[name])
-                advance(1)
+    use_one_thread()
+    if listed:
+        columns = [Column("figure", "figure", left=True), Column("shows", "shows", left=True)]
+        rows = [{"figure": name, "shows": one.shows} for name, one in FIGURES.items()]
+        print_table(Table("Figures", columns, rows))
+        return
+    need("matplotlib", "plot")
+    # check all names and the format before any work
+    chosen = {name: paper_figure(name) for name in names or FIGURES}
+    paths = {name: picture_path(out / f"{name}.{format.lstrip('.')}") for name in chosen}
+    with track(len(chosen), "drawing") as advance:
+        for name, figure in chosen.items():
+            save(figure.make(quick), paths[name])
+            advance(1)
     for path in paths.values():
         typer.echo(f"Picture: {path.resolve()}")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import report_errors
 
 
 def import_fits(
@@ -18,11 +18,7 @@ def import_fits(
     store: options.STORE = options.RESULTS,
 ) -> None:
     """Copy the fits of a CSV file into a store, so that a sweep continues from there."""
-    with report_errors("import"):
-        from pointforms.bench.fits_csv import read_csv
-        from pointforms.bench.store import Store
-
-        records = read_csv(source)
-        with Store(store) as there:
-            new = there.finish(None, records)
+    records = bench.read_csv(source)
+    with bench.Store(store) as opened:
+        new = opened.finish(None, records)
     typer.echo(f"{len(records)} fits, {new} of them new\nStore: {store.resolve()}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import computing, print_table
+from pointforms.cli.console import print_table, use_one_thread
 from pointforms.support.table import Column, Table
 
 _COLUMNS = (
@@ -41,20 +41,20 @@ def inspect(
     scale ρ, a typical width of a neighbourhood; and the off-tangent share, the part of the local
     variance outside the tangent space, which comes from noise and curvature.
     """
-    with computing("inspect"):
-        from pointforms.geometry import gram_fields
-        from pointforms.io import read_npz, read_table
+    from pointforms.geometry import gram_fields
+    from pointforms.io import read_npz, read_table
 
-        if table.suffix.lower() == ".npz":
-            clouds = read_npz(table)
-        elif cloud is None:
-            raise ValueError("tables need the name of the column of cloud ids: --cloud NAME")
-        else:
-            clouds = read_table(table, cloud, options.column_names(features))
-        total = len(clouds)
-        clouds = clouds.at_least(min_points)
-        count: Any = int(neighbors) if neighbors.isdecimal() else neighbors
-        fields = gram_fields(clouds, neighbors=count, progress=True, n_jobs=-1)
+    use_one_thread()
+    if table.suffix.lower() == ".npz":
+        clouds = read_npz(table)
+    elif cloud is None:
+        raise ValueError("tables need the name of the column of cloud ids: --cloud NAME")
+    else:
+        clouds = read_table(table, cloud, options.column_names(features))
+    total = len(clouds)
+    clouds = clouds.at_least(min_points)
+    count: Any = int(neighbors) if neighbors.isdecimal() else neighbors
+    fields = gram_fields(clouds, neighbors=count, progress=True, n_jobs=-1)
     rows = [
         {
             "cloud": name,

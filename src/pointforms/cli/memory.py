@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
 from pointforms.cli import options
-from pointforms.cli.console import computing, print_table
+from pointforms.cli.console import print_table, use_one_thread
 
 
 def memory(
@@ -14,12 +12,9 @@ def memory(
     wide: options.WIDE = False,
 ) -> None:
     """Print the memory of Gram fields for degrees 0 to 3: dense as in the paper, and ours."""
-    with computing("memory"):
-        from pointforms.paper.memory_table import memory_rows, memory_table
-        from pointforms.tasks import find
+    from pointforms.paper.memory_table import memory_rows, memory_table
+    from pointforms.tasks import find
 
-        table = memory_table(memory_rows(find(task)))
-    if format is options.Format.terminal:
-        print_table(table, wide)
-    else:
-        typer.echo(table.render(format.value))
+    use_one_thread()
+    table = memory_table(memory_rows(find(task)))
+    print_table(table, wide, format)

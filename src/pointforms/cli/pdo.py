@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import computing, print_table, report_errors
+from pointforms.cli.console import Commands, print_table, use_one_thread
+from pointforms.support.progress import track
 from pointforms.support.table import Column, Table
 
 app = typer.Typer(
+    cls=Commands,
     help="Organoid tasks from the published table of cells, or from a simulated one.",
     no_args_is_help=True,
 )
@@ -39,14 +41,12 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
 ) -> None:
     """Write a SIMULATED table with the columns and plates of the published one."""
-    with report_errors("pdo simulate"):
-        from pointforms.paper.organoids.simulate import Simulator, write_simulated
-        from pointforms.support.progress import track
+    from pointforms.paper.organoids.simulate import Simulator, write_simulated
 
-        size = None if full else cells
-        total = len(Simulator(size, seed).design())
-        with track(total, "samples") as advance:
-            samples, rows = write_simulated(out, size, seed, advance)
+    size = None if full else cells
+    total = len(Simulator(size, seed).design())
+    with track(total, "samples") as advance:
+        samples, rows = write_simulated(out, size, seed, advance)
     typer.echo(f"{samples} samples, {rows} cells, simulated\nWritten: {out.resolve()}")
 
 
@@ -62,10 +62,9 @@ def convert(
     ] = False,
 ) -> None:
     """Convert the publisher's pickle to a .parquet file."""
-    with report_errors("pdo convert"):
-        from pointforms.paper.organoids.trusted_pickle import convert_pickle
+    from pointforms.paper.organoids.trusted_pickle import convert_pickle
 
-        rows = convert_pickle(source, out, trust_pickle)
+    rows = convert_pickle(source, out, trust_pickle)
     typer.echo(f"{rows} cells\nWritten: {out.resolve()}")
 
 
@@ -95,20 +94,16 @@ def prepare(
     ] = 0,
 ) -> None:
     """Prepare labelled tasks from a table: clouds are conditions, points are cells."""
-    with report_errors("pdo prepare"):
-        from pointforms.paper.organoids.catalogue import read_facts
-        from pointforms.paper.organoids.prepare import TASKS, Options
-        from pointforms.paper.organoids.prepare import prepare as prepare_tasks
-        from pointforms.paper.organoids.table import CellTable
-        from pointforms.support.peak_memory import peak
-        from pointforms.support.progress import track
+    from pointforms.paper.organoids.catalogue import read_facts
+    from pointforms.paper.organoids.prepare import TASKS, Options
+    from pointforms.paper.organoids.prepare import prepare as prepare_tasks
+    from pointforms.paper.organoids.table import CellTable
+    from pointforms.support.peak_memory import peak
 
-        chosen = Options(
-            policy.value, replicates, with_ppkca, without_caspase, drop_unmatched, seed
-        )
-        names = [name.removeprefix("pdo-") for name in task] if task else TASKS
-        with track(CellTable(table).rows(), "cells", unit="cells") as advance:
-            folders = prepare_tasks(table, out, names, chosen, advance)
+    chosen = Options(policy.value, replicates, with_ppkca, without_caspase, drop_unmatched, seed)
+    names = [name.removeprefix("pdo-") for name in task] if task else TASKS
+    with track(CellTable(table).rows(), "cells", unit="cells") as advance:
+        folders = prepare_tasks(table, out, names, chosen, advance)
     for folder in folders.values():
         facts = read_facts(folder)
         typer.echo(f"{folder.name}: {facts['clouds']} clouds, {facts['description']}")
@@ -123,23 +118,22 @@ def prepare(
 @app.command()
 def audit(out: OUT = Path("pdo")) -> None:
     """Search prepared tasks for leaks, and exit with an error if there is one."""
-    with computing("pdo audit"):
-        from pointforms.paper.organoids.audit import audit as audit_task
-        from pointforms.support.progress import track
+    from pointforms.paper.organoids.audit import audit as audit_task
 
-        folders = sorted(path.parent for path in out.glob("pdo-*/task.json"))
-        if not folders:
-            raise FileNotFoundError(f"no prepared tasks in {str(out)!r}: `npf pdo prepare TABLE`")
-        findings = []
-        with track(len(folders), "tasks") as advance:
-            for folder in folders:
-                findings += audit_task(folder)
-                advance(1)
+    use_one_thread()
+    folders = sorted(path.parent for path in out.glob("pdo-*/task.json"))
+    if not folders:
+        raise FileNotFoundError(f"no prepared tasks in {str(out)!r}: `npf pdo prepare TABLE`")
+    findings = []
+    with track(len(folders), "tasks") as advance:
+        for folder in folders:
+            findings += audit_task(folder)
+            advance(1)
     columns = [
         Column("task", "task", left=True),
         Column("what", "check", left=True),
         Column("passed", "result", lambda passed: "ok" if passed else "LEAK", left=True),
-        Column("found", "finding", left=True),
+        Column("details", "finding", left=True),
     ]
     print_table(Table.of("Leakage audit", columns, findings))
     if not all(finding.passed for finding in findings):

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import print_table, report_errors
+from pointforms.cli.console import print_table
 
 
 def plan(
@@ -25,16 +26,13 @@ def plan(
     wide: options.WIDE = False,
 ) -> None:
     """Print the rows and fits of a manifest, and an estimate of the time they take."""
-    with report_errors("plan"):
-        from pointforms.bench.manifest import read_manifest
-        from pointforms.bench.plan import plan as make_plan
-        from pointforms.bench.plan import plan_table
-        from pointforms.bench.store import Store
+    from pointforms.bench.plan import plan as make_plan
+    from pointforms.bench.plan import plan_table
 
-        read = read_manifest(manifest)
-        if store is None:
-            estimate = make_plan(read)
-        else:
-            with Store(store, create=False) as there:
-                estimate = make_plan(read, there.keys(), there.seconds())
+    content = bench.read_manifest(manifest)
+    if store is None:
+        estimate = make_plan(content)
+    else:
+        with bench.Store(store, create=False) as opened:
+            estimate = make_plan(content, opened.keys(), opened.seconds())
     print_table(plan_table(estimate, workers), wide)

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import computing
+from pointforms.cli.console import use_one_thread
 from pointforms.support.files import check_output
 from pointforms.support.progress import track
 
 if TYPE_CHECKING:
     from pointforms.bench.page import Article, Section
-    from pointforms.bench.records import Record, Row
-    from pointforms.bench.run_history import Run
 
 
 def report(
@@ -67,7 +66,14 @@ def report(
 
     The page is one file and works offline.
     """
-    with computing("report"), ExitStack() as stack:
+    from pointforms.bench.manifest import manifest_source
+    from pointforms.bench.page import explaining, write_report
+    from pointforms.bench.page.document import TITLE
+    from pointforms.paper.numbers import paper_value
+    from pointforms.paper.theory.section import STEPS, theory_section
+
+    use_one_thread()
+    with ExitStack() as stack:
         if no_explain and explain:
             raise ValueError(f"--no-explain and --explain {explain[0]} exclude each other")
         if serve and out is None:
@@ -78,51 +84,48 @@ def report(
         check_output(page, store)
         if not page.parent.is_dir():  # before the work, not after it
             raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")
-        records, runs = _read(store)
-        rows, text = _manifest(manifest)
-        articles, notes = ([], []) if no_explain else _articles(records, explain or [])
-        _write(records, rows, runs, page, articles, theory, _title(title, runs), text, notes)
-        size = page.stat().st_size / 1e6
+        with bench.Store(store, create=False) as opened:
+            records, runs = opened.records(predictions=False), opened.runs()
+        if not records:
+            raise ValueError(
+                f"no fits in {os.fspath(store)!r}: `npf run` or `npf sweep` makes some"
+            )
+        rows = bench.read_manifest(manifest).rows() if manifest else []
+        if title is None:
+            titles = {run.title for run in runs if run.title}
+            title = titles.pop() if len(titles) == 1 else TITLE
+        sections: list[Section] = []
+        notes: list[str] = []
+        if not no_explain:
+            articles, notes = _articles(records, explain or [])
+            sections += [explaining.models_section(articles)] if articles else []
+        if theory:
+            with track(STEPS, "theory") as advance:
+                sections.append(theory_section(advance))
+        write_report(
+            records,
+            rows,
+            runs,
+            page,
+            sections,
+            title=title,
+            manifest=manifest_source(manifest) if manifest else None,
+            notes=notes,
+            reference=paper_value,
+        )
         if out is not None or not serve:
-            typer.echo(f"Page: {page.resolve()} ({size:.1f} MB)")
+            typer.echo(f"Page: {page.resolve()} ({page.stat().st_size / 1e6:.1f} MB)")
         if serve:
             _serve(page, port, not no_open)
 
 
-def _read(store: Path) -> tuple[list[Record], list[Run]]:
-    from pointforms.bench.store import Store
-
-    with Store(store, create=False) as there:
-        records, runs = there.records(predictions=False), there.runs()
-    if not records:
-        raise ValueError(f"no fits in {os.fspath(store)!r}: `npf run` or `npf sweep` makes some")
-    return records, runs
-
-
-def _manifest(source: str | None) -> tuple[list[Row], str | None]:
-    """Return rows and text of the manifest that was run."""
-    if source is None:
-        return [], None
-    from pointforms.bench.manifest import manifest_source, read_manifest
-
-    return read_manifest(source).rows(), manifest_source(source)
-
-
-def _title(given: str | None, runs: Sequence[Run]) -> str:
-    from pointforms.bench.page.document import TITLE
-
-    titles = {run.title for run in runs if run.title}
-    if given is not None:
-        return given
-    return titles.pop() if len(titles) == 1 else TITLE
-
-
-def _articles(records: Sequence[Record], wanted: Sequence[str]) -> tuple[list[Article], list[str]]:
+def _articles(
+    records: Sequence[bench.Record], wanted: Sequence[str]
+) -> tuple[list[Article], list[str]]:
     """Models of the tasks that were asked for, or of a few quick ones, and notes on failures."""
     from pointforms.bench.page.explaining import choices, model_article
 
-    articles: list[Article] = []
-    notes = []
+    articles, notes = [], []
     chosen = choices(records, wanted)
     with track(len(chosen), "models", unit="models") as advance:
         for record in chosen:
@@ -134,33 +137,6 @@ def _articles(records: Sequence[Record], wanted: Sequence[str]) -> tuple[list[Ar
                 notes.append(f"The model of {record.row.task} is not shown: {error}")
             advance(1)
     return articles, notes
-
-
-def _write(
-    records: Sequence[Record],
-    rows: Sequence[Row],
-    runs: Sequence[Run],
-    page: Path,
-    articles: Sequence[Article],
-    theory: bool,
-    title: str,
-    text: str | None,
-    notes: Sequence[str],
-) -> None:
-    from pointforms.bench.page.document import write_report
-    from pointforms.paper.numbers import paper_value
-
-    sections: list[Section] = []
-    if articles:
-        from pointforms.bench.page.explaining import models_section
-
-        sections.append(models_section(articles))
-    if theory:
-        from pointforms.paper.theory.section import STEPS, theory_section
-
-        with track(STEPS, "theory") as advance:
-            sections.append(theory_section(advance))
-    write_report(records, rows, runs, page, sections, title, text, notes, paper_value)
 
 
 def _serve(page: Path, port: int, opening: bool) -> None:

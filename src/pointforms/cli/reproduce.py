@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import computing
+from pointforms.cli.engines import make_engine, print_results, train
+from pointforms.support.progress import track
 
 
 class Study(StrEnum):
@@ -50,25 +52,22 @@ def reproduce(
 
     Synthetic tasks are simulated. Organoid tasks are prepared from a table of cells.
     """
+    from pointforms.bench.study_files import write_study
+    from pointforms.paper.numbers import paper_value
+
     name = study.value + ("-quick" if quick else "")
     folder = out or Path(name)
-    with computing("reproduce"):
-        from pointforms.bench.manifest import read_manifest
-        from pointforms.bench.study_files import write_study
-        from pointforms.cli.engines import make_engine, print_results, train
-        from pointforms.paper.numbers import paper_value
-
-        if (study is Study.pdo) != (table is not None):
-            raise ValueError("--table CELLS is needed for the organoid study, and only for it")
-        if study is Study.pdo and quick:
-            raise ValueError("--quick is for synthetic tasks")
-        folder.mkdir(parents=True, exist_ok=True)
-        if table is not None:
-            _prepare_organoids(table, folder / "tasks", drop_unmatched)
-        manifest = read_manifest(name)
-        path = store or folder / "results.db"
-        records = train(manifest, path, make_engine(engine, workers, devices, address), retry)
-        written = write_study(records, manifest, path, folder, name, paper_value)
+    if (study is Study.pdo) != (table is not None):
+        raise ValueError("--table CELLS is needed for the organoid study, and only for it")
+    if study is Study.pdo and quick:
+        raise ValueError("--quick is for synthetic tasks")
+    folder.mkdir(parents=True, exist_ok=True)
+    if table is not None:
+        _prepare_organoids(table, folder / "tasks", drop_unmatched)
+    manifest = bench.read_manifest(name)
+    path = store or folder / "results.db"
+    records = train(manifest, path, make_engine(engine, workers, devices, address), retry)
+    written = write_study(records, manifest, path, folder, name, paper_value)
     print_results(records, manifest.rows(), wide)
     for file in written:
         typer.echo(f"Written: {file.resolve()}")
@@ -79,7 +78,6 @@ def _prepare_organoids(table: Path, folder: Path, drop_unmatched: bool) -> None:
     from pointforms.paper.organoids.catalogue import use_folder
     from pointforms.paper.organoids.prepare import Options, prepare
     from pointforms.paper.organoids.table import CellTable
-    from pointforms.support.progress import track
 
     with track(CellTable(table).rows(), "cells", unit="cells") as advance:
         prepare(table, folder, options=Options(drop_unmatched=drop_unmatched), advance=advance)

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import computing
+from pointforms.cli.engines import make_engine, print_results, train
 
 
 def run(
@@ -40,15 +41,12 @@ def run(
 
     Fits that the store already has are not trained again.
     """
-    with computing("run"):
-        from pointforms.bench.manifest import Manifest
-        from pointforms.bench.sweep import read_sweep
-        from pointforms.cli.engines import make_engine, print_results, train
+    from pointforms.bench.sweep import read_sweep
 
-        content: dict[str, Any] = {"tasks": [task], "models": model, "folds": folds}
-        content |= {"seeds": seeds, "options": options.parse_settings(settings or [])}
-        content |= {k: v for k, v in (("clouds", clouds), ("points", points)) if v is not None}
-        sweep = read_sweep(content)
-        manifest = Manifest(f"{task}: {', '.join(model)}", (sweep,))
-        records = train(manifest, store, make_engine(engine, workers, devices, address), retry)
+    content: dict[str, Any] = {"tasks": [task], "models": model, "folds": folds}
+    content |= {"seeds": seeds, "options": options.parse_settings(settings or [])}
+    content |= {k: v for k, v in (("clouds", clouds), ("points", points)) if v is not None}
+    sweep = read_sweep(content)
+    manifest = bench.Manifest(f"{task}: {', '.join(model)}", (sweep,))
+    records = train(manifest, store, make_engine(engine, workers, devices, address), retry)
     print_results(records, manifest.rows(), wide)

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import print_table, report_errors
+from pointforms.cli.console import print_table
 
 
 def status(
@@ -18,15 +19,13 @@ def status(
     wide: options.WIDE = False,
 ) -> None:
     """Print what a store holds, which runs have been made, and what is being trained."""
-    with report_errors("status"):
-        from pointforms.bench.costs import costs_table, runs_table
-        from pointforms.bench.running import log_path
-        from pointforms.bench.store import Store
+    from pointforms.bench.running import log_path
 
-        with Store(store, create=False) as there:
-            records, runs, claimed = there.records(predictions=False), there.runs(), there.claimed()
-    print_table(replace(costs_table(records), title=f"{len(records)} fits", notes=()), wide)
-    print_table(runs_table(runs[-5:]), wide)
+    with bench.Store(store, create=False) as opened:
+        records, runs = opened.records(predictions=False), opened.runs()
+        claimed = opened.claimed()
+    print_table(replace(bench.costs_table(records), title=f"{len(records)} fits", notes=()), wide)
+    print_table(bench.runs_table(runs[-5:]), wide)
     typer.echo(f"being trained: {claimed} fits")
     errors = Counter(r.error.strip().splitlines()[-1] for r in records if r.error)
     for message, count in errors.most_common(5):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import computing
+from pointforms.cli.engines import make_engine, print_results, train
 
 
 def sweep(
@@ -20,10 +21,6 @@ def sweep(
 
     A sweep can be stopped at any moment and started again. Several sweeps can share a store.
     """
-    with computing("sweep"):
-        from pointforms.bench.manifest import read_manifest
-        from pointforms.cli.engines import make_engine, print_results, train
-
-        plan = read_manifest(manifest)
-        records = train(plan, store, make_engine(engine, workers, devices, address), retry)
+    plan = bench.read_manifest(manifest)
+    records = train(plan, store, make_engine(engine, workers, devices, address), retry)
     print_results(records, plan.rows(), wide)

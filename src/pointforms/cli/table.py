@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import print_table, report_errors
+from pointforms.cli.console import print_table
+from pointforms.support.files import check_output, write_text
 
 
 def table(
@@ -31,32 +33,23 @@ def table(
     wide: options.WIDE = False,
 ) -> None:
     """Print the results of a store, one table per task, with the paper's numbers beside ours."""
-    with report_errors("table"):
-        from pointforms.bench.costs import costs_table
-        from pointforms.bench.results_table import results_tables
-        from pointforms.bench.store import Store
-        from pointforms.paper.numbers import paper_value
-        from pointforms.support.files import check_output, write_text
+    from pointforms.paper.numbers import paper_value
 
-        if out is not None:
-            check_output(out, store)
-        with Store(store, create=False) as there:
-            records = there.records(predictions=False, task=task)
-            runs = [(one.wall, one.workers) for one in there.runs()]
-        if not records:
-            raise ValueError(f"no fits{f' of {task!r}' if task else ''} in {os.fspath(store)!r}")
-        if costs:
-            tables = [costs_table(records, runs)]
-        else:
-            tables = results_tables(records, every=every, reference=paper_value)
-        if format is options.Format.terminal and out is None:
-            for one in tables:
-                print_table(one, wide)
-            return
-        form = options.Format.markdown if format is options.Format.terminal else format
-        text = "\n".join(one.render(form.value) for one in tables)
-        if out is None:
-            typer.echo(text)
-        else:
-            write_text(out, text)
-            typer.echo(f"Written: {out.resolve()}")
+    if out is not None:
+        check_output(out, store)
+    with bench.Store(store, create=False) as opened:
+        records = opened.records(predictions=False, task=task)
+        runs = [(run.wall, run.workers) for run in opened.runs()]
+    if not records:
+        raise ValueError(f"no fits{f' of {task!r}' if task else ''} in {os.fspath(store)!r}")
+    if costs:
+        tables = [bench.costs_table(records, runs)]
+    else:
+        tables = bench.results_tables(records, every=every, reference=paper_value)
+    if out is None:
+        for one in tables:
+            print_table(one, wide, format)
+        return
+    form = options.Format.markdown if format is options.Format.terminal else format
+    write_text(out, "\n".join(one.render(form) for one in tables))
+    typer.echo(f"Written: {out.resolve()}")

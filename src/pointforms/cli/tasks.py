@@ -10,10 +10,12 @@ import typer
 
 from pointforms import tasks
 from pointforms.cli import options
-from pointforms.cli.console import print_pairs, print_table, report_errors
+from pointforms.cli.console import Commands, print_pairs, print_table
 from pointforms.support.table import Column, Table
 
-app = typer.Typer(help="List, describe, write and draw tasks: those of the catalogue and yours.")
+app = typer.Typer(
+    cls=Commands, help="List, describe, write and draw tasks: those of the catalogue and yours."
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -26,8 +28,7 @@ def default(context: typer.Context, wide: options.WIDE = False) -> None:
 @app.command("list")
 def list_tasks(wide: options.WIDE = False) -> None:
     """List the tasks of the catalogue, and prepared organoid tasks, with their sizes."""
-    with report_errors("tasks list"):
-        summaries = [tasks.entry(name).summary() for name in tasks.names(prepared=True)]
+    summaries = [tasks.entry(name).summary() for name in tasks.names(prepared=True)]
     columns = [
         Column("task", "task", left=True),
         *(Column(key, key) for key in ("clouds", "points", "features")),
@@ -48,8 +49,7 @@ def show(
     group: options.GROUP = None,
 ) -> None:
     """Describe a task: its sizes, classes, groups, folds and split."""
-    with report_errors("tasks show"):
-        task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
+    task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
     classes = Counter(task.class_names[y] for y in task.labels)
     parts = Counter(task.split.tolist())
     first = ", ".join(task.feature_names[:8]) + (", …" if len(task.feature_names) > 8 else "")
@@ -81,9 +81,8 @@ def write(
     group: options.GROUP = None,
 ) -> None:
     """Write a task to a file, one row per point, with columns cloud, label, group, fold, split."""
-    with report_errors("tasks write"):
-        task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
-        tasks.write(task, out)
+    task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
+    tasks.write(task, out)
     typer.echo(f"{task!r}\nWritten: {out.resolve()}")
 
 
@@ -107,7 +106,7 @@ def draw(
 
     chosen = names or tasks.names()
     pictures = []
-    with report_errors("tasks draw"), track(len(chosen), "drawing") as advance:
+    with track(len(chosen), "drawing") as advance:
         from pointforms.plot.contact_sheets import contact_sheet
 
         for name in chosen:

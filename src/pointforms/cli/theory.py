@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pointforms.cli.console import computing, print_table
+from pointforms.cli.console import print_table, use_one_thread
 
 
 def theory(
@@ -25,11 +25,11 @@ def theory(
     First the density correction on unevenly sampled circles; then the errors of Gram fields and
     pairings, which fall as samples of a circle, a sphere and a torus grow.
     """
-    with computing("theory"):
-        from pointforms.paper.theory import run_checks
-        from pointforms.paper.theory.tables import consistency_table, density_table
+    from pointforms.paper.theory import run_checks
+    from pointforms.paper.theory.tables import consistency_table, density_table
 
-        report = run_checks(out, seeds=seeds, quick=quick)
+    use_one_thread()
+    report = run_checks(out, seeds=seeds, quick=quick)
     print_table(density_table(report.density))
     print_table(consistency_table(report.consistency))
     if report.rising:

@@ -9,9 +9,12 @@ over all orders of doing so; terms that two basis forms make together are shared
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
-from pointforms.explain.evaluation import CloudPoints, coefficients_and_duals, pulled_forms
+from pointforms.explain.coefficients import evaluate
+from pointforms.explain.evaluation import CloudPoints, coefficients_and_duals
+from pointforms.exterior import pull
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
 
@@ -49,5 +52,7 @@ def point_matrices(
     network: PointFormNetwork, layer: PointForms, points: CloudPoints, rows: slice
 ) -> Tensor:
     """Return what each point adds, C_p = μ(p) ⟨ω_a, ω_b⟩(p): (rows, l, l)."""
-    F = pulled_forms(network, layer, points, rows)
-    return (F @ F.mT) * points.weights[rows, None, None]
+    with torch.no_grad():
+        F = evaluate(network, layer, points.points[rows])
+        pulled = pull(F, points.factor[rows], layer.degree)  # Vᵀω
+        return (pulled @ pulled.mT) * points.weights[rows, None, None]

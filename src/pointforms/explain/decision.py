@@ -14,17 +14,18 @@ from pointforms.nn.network import PointFormNetwork
 _NODES = 24
 
 
-def head_outputs(network: PointFormNetwork, matrices: Sequence[Tensor]) -> Tensor:
-    """Return the head's outputs for matrices (..., l, l) of each degree: (..., outputs)."""
+def decision(network: PointFormNetwork, matrices: Sequence[Tensor], classifier: bool) -> Tensor:
+    """Return what the head makes of matrices (..., l, l) of each degree: (..., outputs).
+
+    The outputs of a classifier are contrasted, each class against the mean of the others; for two
+    classes these are the log-odds.
+    """
     features = torch.cat(
         [network.readout(C / e) for C, e in zip(matrices, network.energy, strict=True)], -1
     )
     outputs: Tensor = network.head(network.norm(features))
-    return outputs
-
-
-def contrasts(outputs: Tensor) -> Tensor:
-    """Return each class against the mean of the others; log-odds for two classes."""
+    if not classifier:
+        return outputs
     classes = outputs.shape[-1]
     return (outputs - outputs.mean(-1, keepdim=True)) * (classes / (classes - 1))
 
@@ -47,8 +48,7 @@ def path_gradients(
     for t, w in zip((nodes + 1) / 2, weights / 2, strict=True):
         C = [(a + t * (b - a)).requires_grad_() for a, b in zip(start, end, strict=True)]
         with torch.enable_grad():
-            out = head_outputs(network, C)
-            out = contrasts(out) if classifier else out
+            out = decision(network, C, classifier)
             rows = [
                 torch.autograd.grad(out[..., c].sum(), C, retain_graph=True)
                 for c in range(out.shape[-1])

@@ -12,7 +12,7 @@ from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.coefficients import evaluate, layer_of
 from pointforms.explain.contributions import comparison_matrices
 from pointforms.explain.decision import path_gradients
-from pointforms.explain.evaluation import CloudPoints, double_precision, fields_and_measure
+from pointforms.explain.evaluation import CloudPoints, cloud_points, double_precision
 from pointforms.nn.network import PointFormNetwork
 
 
@@ -79,9 +79,9 @@ def class_directions(estimator: Any, clouds: Any, y: Any) -> list[np.ndarray]:
         raise TypeError(
             f"estimator is a {type(estimator).__name__}: expected a fitted PointFormClassifier"
         )
-    fields, mu = fields_and_measure(estimator, clouds, None)
-    labels = CloudLabels.of(estimator, y, len(fields))
-    network, points = double_precision(estimator.model_), CloudPoints.of(fields, mu)
+    points = cloud_points(estimator, clouds)
+    labels = CloudLabels.of(estimator, y, len(points.sizes))
+    network = double_precision(estimator.model_)
     layer = layer_of(network, None)
     if layer.degree != 1:
         raise ValueError(f"the forms have degree {layer.degree}: directions are those of 1-forms")

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
-from torch import Tensor
 
 from pointforms.estimators import PointFormTransformer
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.explain.coefficients import layer_of, network_of
 from pointforms.explain.contributions import comparison_matrices, point_matrices
-from pointforms.explain.decision import contrasts, head_outputs, path_gradients
-from pointforms.explain.evaluation import CloudPoints, double_precision, fields_and_measure
+from pointforms.explain.decision import decision, path_gradients
+from pointforms.explain.evaluation import cloud_points, double_precision
+from pointforms.explain.refits import output_units
 from pointforms.geometry.field import Measure
 
 
@@ -49,10 +49,9 @@ def point_energy(
     >>> bool(np.isclose(energy[0].sum(), np.trace(C[0]), rtol=1e-4))
     True
     """
-    fields, mu = fields_and_measure(model, clouds, measure)
+    points = cloud_points(model, clouds, measure)
     network = double_precision(network_of(model))
     layer = layer_of(network, degree)
-    points = CloudPoints.of(fields, mu)
     energy = torch.cat(
         [
             point_matrices(network, layer, points, rows).diagonal(dim1=-2, dim2=-1).sum(-1)
@@ -129,23 +128,20 @@ def prediction_split(estimator: Any, clouds: Any, reference: Any = None) -> Pred
             f"estimator is a {type(estimator).__name__}: expected a fitted PointFormClassifier or "
             "PointFormRegressor"
         )
-    fields, mu = fields_and_measure(estimator, clouds, None)
-    if reference is None and len(fields) < 2:
+    points = cloud_points(estimator, clouds)
+    if reference is None and len(points.sizes) < 2:
         raise ValueError("one cloud cannot be compared with itself: give reference clouds")
     network, classifier = double_precision(estimator.model_), isinstance(estimator, ClassifierMixin)
-    points = CloudPoints.of(fields, mu)
-    matrices = comparison_matrices(network, points)
-    if reference is None:
-        means = [C.mean(0) for C in matrices]
-    else:
-        others, _ = fields_and_measure(estimator, reference, None)
-        means = [C.mean(0) for C in comparison_matrices(network, CloudPoints.of(others, mu))]
+    compared = matrices = comparison_matrices(network, points)
+    if reference is not None:
+        compared = comparison_matrices(network, cloud_points(estimator, reference))
+    means = [C.mean(0) for C in compared]
     start = [M.expand_as(C) for M, C in zip(means, matrices, strict=True)]
     gradients = path_gradients(network, start, matrices, classifier)
     mass = points.weights.new_zeros(len(points.sizes))
     mass.index_add_(0, points.cloud, points.weights)
     equal = (points.weights / mass[points.cloud]).unsqueeze(-1)
-    total: Tensor | None = None
+    total = torch.zeros((), dtype=torch.float64)
     for layer, w, M in zip(network.point_forms(), gradients, means, strict=True):
         own = torch.cat(
             [
@@ -157,16 +153,13 @@ def prediction_split(estimator: Any, clouds: Any, reference: Any = None) -> Pred
                 for rows in points.blocks(layer.forms, layer.degree)
             ]
         )
-        added = own - equal * torch.einsum("ncab,ab->nc", w, M)[points.cloud]
-        total = added if total is None else total + added
-    assert total is not None
+        share_of_mean = equal * torch.einsum("ncab,ab->nc", w, M)[points.cloud]
+        total = total + (own - share_of_mean)
     with torch.no_grad():
-        baseline, output = head_outputs(network, means), head_outputs(network, matrices)
-    if classifier:
-        baseline, output = contrasts(baseline), contrasts(output)
-        scale, shift = np.ones(1), np.zeros(1)
-    else:
-        scale, shift = np.array(estimator.target_scale_), np.array(estimator.target_mean_)
+        baseline = decision(network, means, classifier)
+        output = decision(network, matrices, classifier)
+    scale = output_units(estimator)
+    shift = 0.0 if classifier else np.array(estimator.target_mean_)
     return PredictionSplit(
         [part.numpy() * scale for part in total.split(points.sizes)],
         baseline.numpy() * scale + shift,

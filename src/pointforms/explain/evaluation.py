@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils import gen_batches
 from torch import Tensor
 
 from pointforms.estimators.point_form_estimator import PointFormEstimator
@@ -69,8 +70,7 @@ class CloudPoints:
         unfolded = forms * comb(D, max(degree - 1, 0)) * max(D, r)
         minors = min(comb(D, degree) * comb(r, degree), COMPOUND_MAX)
         size = max(1, _WORKING_SET // max(unfolded, minors))
-        for start in range(0, len(self.points), size):
-            yield slice(start, min(start + size, len(self.points)))
+        yield from gen_batches(len(self.points), size)
 
     def pieces(self, rows: slice) -> Iterator[tuple[int, slice]]:
         """Yield the clouds that have points in a block, and where in the block these are."""
@@ -89,13 +89,11 @@ class CloudPoints:
         return CloudPoints(self.points[rows], self.factor[rows], self.weights[rows], cloud, sizes)
 
 
-def fields_and_measure(
-    model: Any, clouds: Any, measure: Measure | None
-) -> tuple[list[GramField], Measure]:
-    """Return Gram fields of clouds, and the measure: the estimator's, or uniform for a network."""
+def cloud_points(model: Any, clouds: Any, measure: Measure | None = None) -> CloudPoints:
+    """Return points of clouds, by default in the estimator's measure, uniform for a network."""
     if isinstance(model, PointFormEstimator):
         fields = list(model.prepare_for_prediction(clouds))
-        return fields, model.measure if measure is None else measure
+        return CloudPoints.of(fields, model.measure if measure is None else measure)
     D = len(network_of(model).mean)
     fields = list(clouds)
     for i, field in enumerate(fields):
@@ -106,7 +104,7 @@ def fields_and_measure(
             )
         if field.points.shape[1] != D:
             raise ValueError(f"field {i} has {field.points.shape[1]} features, the model {D}")
-    return fields, "uniform" if measure is None else measure
+    return CloudPoints.of(fields, "uniform" if measure is None else measure)
 
 
 def double_precision(network: PointFormNetwork) -> PointFormNetwork:
@@ -129,12 +127,3 @@ def coefficients_and_duals(
         pulled = pull(F, points.factor[rows], layer.degree)
         (dual,) = torch.autograd.grad(pulled, F, pulled.detach())
     return F.detach(), dual
-
-
-def pulled_forms(
-    network: PointFormNetwork, layer: PointForms, points: CloudPoints, rows: slice
-) -> Tensor:
-    """Return Vᵀω of the forms at some points: (rows, l, C(r, k))."""
-    with torch.no_grad():
-        F = evaluate(network, layer, points.points[rows])
-        return pull(F, points.factor[rows], layer.degree)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.contributions import parts
@@ -14,14 +14,12 @@ from pointforms.explain.directions import decision_gradients
 from pointforms.explain.evaluation import CloudPoints
 from pointforms.explain.permutation import orthonormal_columns, variance_explained
 from pointforms.nn.network import PointFormNetwork
-from pointforms.nn.point_forms import PointForms
 
 # Numbers in the contributions that are held at once: 256 MB.
 _HELD = 1 << 25
 
 
-@dataclass(frozen=True, eq=False)
-class Measurement:
+class Measurement(NamedTuple):
     """What was measured for B basis forms of all degrees.
 
     Attributes
@@ -79,7 +77,8 @@ def measure_contributions(
     energy, shares, by, decision = [], [], [], []
     for layer, w in zip(network.point_forms(), directions, strict=True):
         i, j = np.triu_indices(layer.forms)
-        for basis in _ranges(layer, seen):
+        step = max(1, _HELD // (len(test) * layer.forms**2))
+        for basis in gen_batches(comb(points.points.shape[1], layer.degree), step):
             C = parts(network, layer, seen, basis).numpy()  # (tests, B, l, l)
             energy.append(np.trace(C, axis1=2, axis2=3).sum(0))
             # entries of the triangle, so that their squares sum to the Frobenius norm's
@@ -94,11 +93,3 @@ def measure_contributions(
         np.concatenate(by, 1),
         np.concatenate(decision, 1) * units,
     )
-
-
-def _ranges(layer: PointForms, points: CloudPoints) -> Iterator[slice]:
-    """Yield ranges of basis forms whose contributions fit into memory."""
-    count = comb(points.points.shape[1], layer.degree)
-    step = max(1, _HELD // (len(points.sizes) * layer.forms**2))
-    for start in range(0, count, step):
-        yield slice(start, min(start + step, count))

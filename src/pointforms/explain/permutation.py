@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 # Numbers in the product of permuted labels with contributions: 32 MB.
 _WORKING_SET = 1 << 22
@@ -18,12 +19,14 @@ def rearrangements(
     group with several (two trajectories of one start) are exchanged inside it only.
     """
     N = len(labels)
+    places = np.tile(np.arange(N), (count, 1))
     if groups is None:
-        return np.stack([rng.permutation(N) for _ in range(count)]) if count else _none(N)
+        for row in places:
+            row[:] = rng.permutation(N)
+        return places
     members = [np.flatnonzero(groups == g) for g in np.unique(groups)]
     mixed = [m for m in members if len(np.unique(labels[m], axis=0)) > 1]
     whole = [m for m in members if len(np.unique(labels[m], axis=0)) == 1]
-    places = np.tile(np.arange(N), (count, 1))
     first = np.array([m[0] for m in whole], dtype=np.int64)
     for row in places:
         for m in mixed:
@@ -31,10 +34,6 @@ def rearrangements(
         for m, source in zip(whole, rng.permutation(first), strict=True):
             row[m] = source
     return places
-
-
-def _none(N: int) -> np.ndarray:
-    return np.zeros((0, N), dtype=np.int64)
 
 
 def variance_explained(values: np.ndarray, designs: np.ndarray) -> np.ndarray:
@@ -55,10 +54,9 @@ def variance_explained(values: np.ndarray, designs: np.ndarray) -> np.ndarray:
     total = (centred**2).reshape(N, B, m).sum((0, 2))
     between = np.zeros((len(designs), B))
     step = max(1, _WORKING_SET // (B * m * designs.shape[2]))
-    for start in range(0, len(designs), step):
-        block = designs[start : start + step]
-        product = block.transpose(0, 2, 1).reshape(-1, N) @ centred
-        between[start : start + step] = (product**2).reshape(len(block), -1, B, m).sum((1, 3))
+    for rows in gen_batches(len(designs), step):
+        product = designs[rows].transpose(0, 2, 1).reshape(-1, N) @ centred
+        between[rows] = (product**2).reshape(-1, designs.shape[2], B, m).sum((1, 3))
     share: np.ndarray = between / np.where(total > 0, total, 1.0)
     return share
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from math import nan
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -19,11 +19,9 @@ from pointforms.geometry.field import GramField
 from pointforms.nn.network import PointFormNetwork
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Measurements of all refits, combined."""
+class Stability(NamedTuple):
+    """How far refits agree and how far chance reaches: attributes of a salience table."""
 
-    mean: Measurement
     p: np.ndarray
     rank: np.ndarray
     agreement: np.ndarray
@@ -32,40 +30,32 @@ class Outcome:
     score: float
 
     @classmethod
-    def of_one(cls, measured: Measurement) -> Outcome:
-        """Return the outcome of the model alone, which says nothing about chance."""
-        unknown = np.full(measured.energy.shape, np.nan)
-        nan = float("nan")
-        rank = rankdata(-measured.explained[0])
-        return cls(measured, unknown, rank, unknown, nan, nan, nan)
+    def unknown(cls, measured: Measurement) -> Stability:
+        """Return the ranks of the model alone, which says nothing about chance."""
+        missing = np.full(measured.energy.shape, np.nan)
+        return cls(missing, rankdata(-measured.explained[0]), missing, nan, nan, nan)
 
-    @classmethod
-    def of_halves(cls, measured: list[list[Measurement]], score: float) -> Outcome:
-        """Combine the measurements of every refit on either half: [half][refit]."""
-        every = [one for half in measured for one in half]
-        mean = Measurement(
-            *(
-                np.mean([getattr(one, name) for one in every], 0)
-                for name in Measurement.__dataclass_fields__
-            )
-        )
-        # refits of one half are averaged: they were measured on the same clouds
-        shares = [np.mean([one.explained for one in half], 0) for half in measured]
-        # twice the mean of two p-values is a p-value, however they depend on each other
-        p = np.sum([p_values(half[0], half[1:]) for half in shares], 0)
-        chance = float(np.mean([np.quantile(half[1:].max(1), 0.975) for half in shares]))
-        each = np.array([[one.explained[0] for one in half] for half in measured])
-        order = rankdata(-each.mean(0), axis=1)
-        first = max(1, order.shape[1] // 10)
-        return cls(
-            mean,
-            np.minimum(p, 1.0),
-            order.mean(0),
-            (order <= first).mean(0),
-            chance,
-            _mean_correlation(each.mean(0)),
-            score,
-        )
+
+def combine(measured: list[list[Measurement]], score: float) -> tuple[Measurement, Stability]:
+    """Return the mean over halves and refits ([half][refit]), and how far the refits agree."""
+    every = [one for half in measured for one in half]
+    mean = Measurement(*(np.mean(values, 0) for values in zip(*every, strict=True)))
+    # refits of one half are averaged: they were measured on the same clouds
+    shares = [np.mean([one.explained for one in half], 0) for half in measured]
+    # twice the mean of two p-values is a p-value, however they depend on each other
+    p = np.sum([p_values(half[0], half[1:]) for half in shares], 0)
+    chance = float(np.mean([np.quantile(half[1:].max(1), 0.975) for half in shares]))
+    each = np.array([[one.explained[0] for one in half] for half in measured])
+    order = rankdata(-each.mean(0), axis=1)
+    first = max(1, order.shape[1] // 10)
+    return mean, Stability(
+        np.minimum(p, 1.0),
+        order.mean(0),
+        (order <= first).mean(0),
+        chance,
+        _mean_correlation(each.mean(0)),
+        score,
+    )
 
 
 def measure_half(
@@ -145,6 +135,6 @@ def _mean_correlation(values: np.ndarray) -> float:
     ranks = rankdata(values, axis=1)
     varied = ranks[np.ptp(ranks, axis=1) > 0]
     if len(varied) < 2:
-        return float("nan")
+        return nan
     correlation = np.corrcoef(varied)
     return float(correlation[np.triu_indices(len(varied), 1)].mean())

@@ -14,13 +14,16 @@ from pointforms.estimators.targets import check_groups
 from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.evaluation import CloudPoints, double_precision
 from pointforms.explain.measurement import measure_contributions
-from pointforms.explain.refits import Outcome, measure_half, output_units, refit_halves
+from pointforms.explain.refits import Stability, combine, measure_half, output_units, refit_halves
 from pointforms.exterior import multi_indices
 from pointforms.support.checks import check_int
 from pointforms.support.extras import need
 from pointforms.support.formatting import signed
 from pointforms.support.statistics import is_significant
 from pointforms.support.table import Column, Table
+
+# What is measured for every basis form, in the order of a table's columns.
+_MEASURED = ("share", "difference", "p", "decision", "rank", "agreement")
 
 
 class BasisForm(NamedTuple):
@@ -178,14 +181,13 @@ class Salience:
 
     def top(self, count: int | None = 10) -> list[BasisForm]:
         """Return the basis forms with the largest differences; all of them for None."""
-        measured = ("share", "difference", "p", "decision", "rank", "agreement")
         return [
             BasisForm(
                 self.names[i],
                 tuple(self.feature_names[j] for j in self.indices[i]),
                 self.indices[i],
                 int(self.degree[i]),
-                *(float(getattr(self, name)[i]) for name in measured),
+                *(float(getattr(self, name)[i]) for name in _MEASURED),
             )
             for i in self.order()[:count]
         ]
@@ -197,10 +199,9 @@ class Salience:
     def rows(self) -> list[dict[str, Any]]:
         """Return one dictionary of plain values per basis form, the largest difference first."""
         made = []
-        for i in self.order():
-            row: dict[str, Any] = {"form": self.names[i], "degree": int(self.degree[i])}
-            for name in ("share", "difference", "p", "decision", "rank", "agreement"):
-                row[name] = float(getattr(self, name)[i])
+        for i, form in zip(self.order(), self.top(None), strict=True):
+            row: dict[str, Any] = {"form": form.name, "degree": form.degree}
+            row |= {name: getattr(form, name) for name in _MEASURED}
             for c, column in enumerate(self.columns):
                 row[f"difference: {column}"] = float(self.difference_by[c, i])
                 row[f"decision: {column}"] = float(self.decision_by[c, i])
@@ -347,39 +348,32 @@ def salience(
     degree = np.array([len(I) for I in basis])
     energy = np.array([alone.energy[degree == k].sum() for k in degree])
     columns = len(labels.columns)
-    outcome = Outcome.of_one(alone)
+    mean, stability = alone, Stability.unknown(alone)
     if refits:
         rng = np.random.default_rng(random_state)
         halves = labels.halves(groups, int(rng.integers(2**31)))
         seeds = rng.choice(2**31 - 1, refits, replace=False).tolist()
         trained, score = refit_halves(estimator, fields, labels, halves, seeds, groups)
-        outcome = Outcome.of_halves(
-            [
-                measure_half(models, points, labels, groups, halves == h, permutations, rng)
-                for h, models in enumerate(trained)
-            ],
-            score,
-        )
+        measured = [
+            measure_half(models, points, labels, groups, halves == h, permutations, rng)
+            for h, models in enumerate(trained)
+        ]
+        mean, stability = combine(measured, score)
     return Salience(
         names=tuple(" ∧ ".join(names[i] for i in I) or "1" for I in basis),
         feature_names=names,
         indices=tuple(basis),
         degree=degree,
         share=alone.energy / np.where(energy > 0, energy, 1.0),
-        difference=outcome.mean.explained[0],
-        decision=outcome.mean.decision.mean(0),
-        p=outcome.p,
-        rank=outcome.rank,
-        agreement=outcome.agreement,
+        difference=mean.explained[0],
+        decision=mean.decision.mean(0),
         columns=labels.columns,
-        difference_by=outcome.mean.explained_by[:columns],
-        decision_by=outcome.mean.decision[:columns],
-        chance=outcome.chance,
-        correlation=outcome.correlation,
-        score=outcome.score,
+        difference_by=mean.explained_by[:columns],
+        decision_by=mean.decision[:columns],
         clouds=len(fields),
         refits=refits,
         permutations=permutations if refits else 0,
+        **stability._asdict(),
     )
 
 

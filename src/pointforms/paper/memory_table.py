@@ -14,7 +14,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import comb
 from typing import Any, NamedTuple
 
@@ -32,6 +31,10 @@ from pointforms.support.table import Column, Table
 from pointforms.tasks.task import Task
 
 DEGREES = (0, 1, 2, 3)
+# Neighbours of each point in the Gram fields; with D they set the width r of the factor.
+_NEIGHBORS = 32
+# Number of forms of the comparison matrix whose peak is measured.
+_FORMS = 8
 
 
 class PointRange(NamedTuple):
@@ -50,55 +53,6 @@ class PointRange(NamedTuple):
         return {f"{key}_{name}": value for name, value in self._asdict().items()}
 
 
-@dataclass(frozen=True)
-class MemoryRow:
-    """The memory of one task's Gram fields at one degree, in bytes and single precision.
-
-    Attributes
-    ----------
-    task : str
-    features : int
-        D, the features of a point.
-    clouds : int
-        Number of clouds.
-    points : PointRange
-    degree : int
-        k.
-    basis : int
-        C(D, k).
-    dense_cloud, dense_total : int
-        The dense tensor of the largest cloud, and those of all clouds.
-    field_cloud, field_total : int
-        Everything a GramField keeps, measured; the same for every k.
-    store_total : int
-        What training holds: points, factors and measure, and for this degree the compound factors
-        or weighted Gram matrices that it prepares where they are small.
-    forms : int, default 8
-        Number of forms of the comparison matrix whose peak is measured.
-    peak : int, optional
-        Growth of the process while it builds forms with dense coefficients, their network
-        included, and computes their comparison matrix on the largest cloud. None where it was not
-        measured or cannot be, and for k > D.
-    peak_wedge : int, optional
-        The same for wedge coefficients. None below degree 2 too, where they are the same.
-    """
-
-    task: str
-    features: int
-    clouds: int
-    points: PointRange
-    degree: int
-    basis: int
-    dense_cloud: int
-    dense_total: int
-    field_cloud: int
-    field_total: int
-    store_total: int
-    forms: int = 8
-    peak: int | None = None
-    peak_wedge: int | None = None
-
-
 def dense_bytes(points: int, features: int, degree: int) -> int:
     """Return the bytes of the dense k-th Gram field of n points: 4 n C(D, k)².
 
@@ -109,56 +63,66 @@ def dense_bytes(points: int, features: int, degree: int) -> int:
 
 
 def memory_rows(
-    task: Task,
-    degrees: Sequence[int] = DEGREES,
-    neighbors: int = 32,
-    forms: int = 8,
-    measure: bool = True,
-) -> list[MemoryRow]:
-    """Return the memory of a task's Gram fields, one row per degree.
+    task: Task, degrees: Sequence[int] = DEGREES, measure: bool = True
+) -> list[dict[str, Any]]:
+    """Return the memory of a task's Gram fields, in bytes and single precision.
+
+    Each row has
+
+    - `task`, `features` (D), `clouds`, `points`, `degree` (k) and `basis`, which is C(D, k)
+    - `dense_cloud` and `dense_total`, the dense tensor of the largest cloud, and those of all
+    - `field_cloud` and `field_total`, everything a GramField keeps, measured; the same for every k
+    - `store_total`, what training holds: points, factors and measure, and for this degree the
+      compound factors or weighted Gram matrices that it prepares where they are small
+    - `peak`, the growth of the process while it builds forms with dense coefficients, their network
+      included, and computes their comparison matrix on the largest cloud; None where it was not
+      measured or cannot be, and for k > D
+    - `peak_wedge`, the same for wedge coefficients; also None below degree 2, where they are dense
+    - `forms`, the number of forms of that comparison matrix
 
     Parameters
     ----------
     task : Task
     degrees : sequence of int, default (0, 1, 2, 3)
-    neighbors : int, default 32
-        Neighbours of each point in the Gram fields; with D it sets the width r of the factor.
-    forms : int, default 8
-        Number of forms of the comparison matrix whose peak is measured.
     measure : bool, default True
         Measure the peaks, in a process of its own (Linux only).
+
+    Returns
+    -------
+    list of dict
+        One per degree.
     """
     sizes = task.sizes
     features, total = task.clouds[0].shape[1], int(sizes.sum())
     # a field's shapes follow from the size of its cloud: one cloud of each size is enough
     examples = {len(cloud): cloud for cloud in task.clouds}
-    fields = {n: _field(cloud, neighbors) for n, cloud in examples.items()}
+    fields = {n: _field(cloud) for n, cloud in examples.items()}
     kept = {n: _tensor_bytes(field) for n, field in fields.items()}
     most = int(sizes.max())
     width = max(field.factor.shape[-1] for field in fields.values())
-    peaks = _measured(examples[most], degrees, neighbors, forms) if measure else {}
+    peaks = _measured(examples[most], degrees) if measure else {}
     return [
-        MemoryRow(
-            task=task.name,
-            features=features,
-            clouds=len(task),
-            points=PointRange(int(sizes.min()), float(np.median(sizes)), most),
-            degree=k,
-            basis=comb(features, k),
-            dense_cloud=dense_bytes(most, features, k),
-            dense_total=dense_bytes(total, features, k),
-            field_cloud=kept[most],
-            field_total=sum(kept[n] * count for n, count in Counter(sizes.tolist()).items()),
-            store_total=total * _stored(fields[most], width, k, total),
-            forms=forms,
-            peak=peaks.get(f"dense {k}"),
-            peak_wedge=peaks.get(f"wedge {k}"),
-        )
+        {
+            "task": task.name,
+            "features": features,
+            "clouds": len(task),
+            "points": PointRange(int(sizes.min()), float(np.median(sizes)), most),
+            "degree": k,
+            "basis": comb(features, k),
+            "dense_cloud": dense_bytes(most, features, k),
+            "dense_total": dense_bytes(total, features, k),
+            "field_cloud": kept[most],
+            "field_total": sum(kept[n] * count for n, count in Counter(sizes.tolist()).items()),
+            "store_total": total * _stored(fields[most], width, k, total),
+            "peak": peaks.get(f"dense {k}"),
+            "peak_wedge": peaks.get(f"wedge {k}"),
+            "forms": _FORMS,
+        }
         for k in degrees
     ]
 
 
-def memory_table(rows: Sequence[MemoryRow]) -> Table:
+def memory_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return the memory of Gram fields as a table, of one task or of several."""
     notes = [
         "Single precision. Per cloud: the largest one. Points: fewest / median / most. Dense: the "
@@ -167,13 +131,13 @@ def memory_table(rows: Sequence[MemoryRow]) -> Table:
         "Field: what a GramField keeps, whatever k. Training: the same and what is prepared for "
         "speed where it is small, compound factors or the Gram matrices themselves.",
     ]
-    if any(row.peak is not None for row in rows):
+    if any(row["peak"] is not None for row in rows):
         notes.append(
-            f"Peak: growth of a process that builds {rows[0].forms} learned forms, with the "
-            "network of their coefficients, and computes their comparison matrix on the largest "
-            "cloud, forward only; with dense or with wedge coefficients."
+            f"Peak: growth of a process that builds {_FORMS} learned forms, with the network of "
+            "their coefficients, and computes their comparison matrix on the largest cloud, "
+            "forward only; with dense or with wedge coefficients."
         )
-    return Table.of("Memory of Gram fields", _COLUMNS, rows, notes)
+    return Table("Memory of Gram fields", _COLUMNS, rows, notes)
 
 
 def _show_points(points: PointRange) -> str:
@@ -206,12 +170,11 @@ _COLUMNS = (
     Column("store_total", "training, all", binary_size, wide=True),
     Column("peak", "peak", _show_peak, wide=True),
     Column("peak_wedge", "peak, wedge", _show_peak, wide=True),
-    Column("forms", ""),
 )
 
 
-def _field(cloud: np.ndarray, neighbors: int) -> GramField:
-    return gram_field(np.asarray(cloud, dtype=np.float32), neighbors=neighbors)
+def _field(cloud: np.ndarray) -> GramField:
+    return gram_field(np.asarray(cloud, dtype=np.float32), neighbors=_NEIGHBORS)
 
 
 def _tensor_bytes(holder: object) -> int:
@@ -227,20 +190,17 @@ def _stored(field: GramField, width: int, degree: int, points: int) -> int:
     return sum(tensor[0].numel() * tensor.element_size() for tensor in held)
 
 
-def _measured(
-    cloud: np.ndarray, degrees: Sequence[int], neighbors: int, forms: int
-) -> dict[str, int]:
+def _measured(cloud: np.ndarray, degrees: Sequence[int]) -> dict[str, int]:
     """Peaks by kind and degree, measured in a new process; empty where that is impossible."""
     if not can_reset():
         return {}
     file = io.BytesIO()
     np.save(file, np.asarray(cloud, dtype=np.float32))
-    asked = json.dumps({"degrees": list(degrees), "neighbors": neighbors, "forms": forms})
     # return freed memory at once, so that no measurement reuses what an earlier one left
     settings = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
     program = f"import {__name__} as m; m._measure_here()"
     done = subprocess.run(
-        [sys.executable, "-c", program, asked],
+        [sys.executable, "-c", program, *map(str, degrees)],
         input=file.getvalue(),
         stdout=subprocess.PIPE,
         env={**os.environ, **settings},
@@ -252,18 +212,17 @@ def _measured(
 
 def _measure_here() -> None:
     """Print peaks of this process: what the new process runs."""
-    asked: dict[str, Any] = json.loads(sys.argv[1])
     torch.set_num_threads(1)
     cloud = np.load(io.BytesIO(sys.stdin.buffer.read()))
-    store = FieldStore([_field(cloud, asked["neighbors"])])
+    store = FieldStore([_field(cloud)])
     peaks = {}
-    for k in (k for k in asked["degrees"] if k <= cloud.shape[1]):
+    for k in (k for k in map(int, sys.argv[1:]) if k <= cloud.shape[1]):
         kinds: list[CoefficientKind] = ["dense", "wedge"] if k >= 2 else ["dense"]
         for kind in kinds:
             _compare(store, k, 1, kind)  # load code and index tables, which are not counted
             before = memory("VmRSS") or 0
             reset_peak()
-            _compare(store, k, asked["forms"], kind)
+            _compare(store, k, _FORMS, kind)
             peaks[f"{kind} {k}"] = max(0, peak() - before)
     print(json.dumps(peaks))
 

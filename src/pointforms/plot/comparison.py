@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from pointforms.plot.svg import add_tooltips
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _LONGEST_NAME = 32
 # Beyond this number of fits the marks become an image in vector files: nobody points at one.
 _MOST_MARKS = 20_000
+_PUBLISHED: dict[str, Any] = {"color": style.GREY, "marker": "D", "markerfacecolor": "none"}
 
 
 @styled
@@ -81,48 +83,22 @@ def forest(
             raise ValueError(f"{what} has {len(given)} values for {count} names")
     kinds = list(groups) if groups is not None else [""] * count
     order = list(dict.fromkeys([*group_order, *kinds]))
-    texts = (
-        [_interval_text(*row) for row in zip(names, means, lows, highs, strict=True)]
-        if tooltips is None
-        else list(tooltips)
-    )
     shown_kinds = [kind for kind in order if kind and kind in kinds]
     figure = new_figure(0.6 + 0.25 * count + 0.25 * bool(shown_kinds), 5.2)
     axes = figure.subplots()
     if reference is not None:
         axes.axvline(reference, color=style.INK, linewidth=1, linestyle=":", zorder=1)
-    for i, (kind, mean, low, high) in enumerate(zip(kinds, means, lows, highs, strict=True)):
-        if not isfinite(mean):
-            continue
-        which = order.index(kind)
-        bars = axes.errorbar(
-            [mean],
-            [i],
-            xerr=[[_reach(mean - low)], [_reach(high - mean)]],
-            color=style.COLOURS[which % len(style.COLOURS)],
-            marker=style.MARKS[which % len(style.MARKS)],
-            markersize=5,
-            capsize=2,
-            linestyle="none",
-        )
-        add_tooltips(bars.lines[0], [texts[i]])
-    for i, value in enumerate(published or ()):
-        if value is not None:
-            mean, low, high = value
-            bars = axes.errorbar(
-                [mean],
-                [i - 0.3],
-                xerr=[[_reach(mean - low)], [_reach(high - mean)]],
-                color=style.GREY,
-                marker="D",
-                markersize=4,
-                markerfacecolor="none",
-                linewidth=0.9,
-                capsize=1.5,
-                linestyle="none",
-                zorder=1,
-            )
-            add_tooltips(bars.lines[0], [_interval_text(f"{names[i]}, paper", mean, low, high)])
+    estimates = list(zip(means, lows, highs, strict=True))
+    for i, (name, estimate) in enumerate(zip(names, estimates, strict=True)):
+        if isfinite(estimate[0]):
+            text = _interval_text(name, *estimate) if tooltips is None else tooltips[i]
+            look = style.class_look(order.index(kinds[i])) | {"markersize": 5, "capsize": 2}
+            _draw_interval(axes, i, estimate, text, look)
+    values = {i: value for i, value in enumerate(published or ()) if value is not None}
+    for i, value in values.items():
+        text = _interval_text(f"{names[i]}, paper", *value)
+        look = {"markersize": 4, "linewidth": 0.9, "capsize": 1.5, "zorder": 1}
+        _draw_interval(axes, i - 0.3, value, text, _PUBLISHED | look)
     axes.set_yticks(range(count), [literal(name, _LONGEST_NAME) for name in names])
     axes.set_ylim(count - 0.4, -0.6)
     axes.set_xlabel(xlabel)
@@ -131,27 +107,12 @@ def forest(
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x", color=style.PALE, linewidth=0.6)
     axes.set_axisbelow(True)
-    entries = [
-        entry
-        for entry, kind in zip(style.class_marks(order), order, strict=True)
-        if kind in shown_kinds
-    ]
-    if any(value is not None for value in published or ()):
+    entries = _entries(order, shown_kinds)
+    if values:
         from matplotlib.lines import Line2D
 
-        entries.append(
-            Line2D(
-                [],
-                [],
-                color=style.GREY,
-                marker="D",
-                markerfacecolor="none",
-                linestyle="none",
-                label="paper",
-            )
-        )
-    if entries:
-        figure.legend(handles=entries, loc="outside upper center", ncols=len(entries))
+        entries.append(Line2D([], [], linestyle="none", label="paper", **_PUBLISHED))
+    style.add_legend(figure, entries, len(entries))
     return finished(figure, path)
 
 
@@ -216,12 +177,11 @@ def fits(
                 cost[own],
                 score[own],
                 linestyle="none",
-                color=style.COLOURS[which % len(style.COLOURS)],
-                marker=style.MARKS[which % len(style.MARKS)],
                 markersize=4.5,
                 markeredgewidth=0,
                 alpha=0.75,
                 rasterized=len(score) > _MOST_MARKS,
+                **style.class_look(which),
             )
             if texts is not None:
                 add_tooltips(marks, texts[own].tolist())
@@ -232,12 +192,24 @@ def fits(
         axes.set_axisbelow(True)
         style.open_frame(axes)
     row[0].set_ylabel(ylabel)
-    entries = [
-        entry for entry, name in zip(style.class_marks(order), order, strict=True) if name in drawn
-    ]
-    if entries:
-        figure.legend(handles=entries, loc="outside upper center", ncols=min(len(entries), 7))
+    style.add_legend(figure, _entries(order, drawn), 7)
     return finished(figure, path)
+
+
+def _draw_interval(
+    axes: Axes, place: float, estimate: Sequence[float], text: str, look: dict[str, Any]
+) -> None:
+    """Draw one mean with its interval (mean, low, high), and a text for those who point at it."""
+    mean, low, high = estimate
+    ends = [[_reach(mean - low)], [_reach(high - mean)]]
+    bars = axes.errorbar([mean], [place], xerr=ends, linestyle="none", **look)
+    add_tooltips(bars.lines[0], [text])
+
+
+def _entries(order: Sequence[str], shown: Collection[str]) -> list[Line2D]:
+    """Return legend entries for the kinds of models that are shown, in their colours."""
+    marks = zip(style.class_marks(order), order, strict=True)
+    return [entry for entry, kind in marks if kind in shown]
 
 
 def _log_axis(axes: Axes, values: np.ndarray) -> None:

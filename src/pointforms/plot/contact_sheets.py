@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pointforms.clouds import as_clouds
+from pointforms.plot import style
 from pointforms.plot.planes import names_or_default
-from pointforms.plot.style import (
-    COLOURS,
-    PALE,
-    PathLike,
-    finished,
-    literal,
-    new_figure,
-    styled,
-)
+from pointforms.plot.style import PathLike, class_codes, finished, literal, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,26 +67,21 @@ def contact_sheet(
     4
     """
     tables = [np.asarray(c.cpu(), dtype=np.float64) for c in as_clouds(clouds, distinct=False)]
-    given = np.asarray(labels)
-    if given.shape != (len(tables),):
-        raise ValueError(f"labels have shape {given.shape} for {len(tables)} clouds")
+    codes, all_classes = class_codes(np.asarray(labels), len(tables), class_names)
     names = names_or_default(feature_names, tables[0].shape[1])
-    classes = np.unique(given)
-    chosen = [np.flatnonzero(given == label)[:each] for label in classes]
+    classes = [all_classes[code] for code in np.unique(codes)]
+    chosen = [np.flatnonzero(codes == code)[:each] for code in np.unique(codes)]
     shown = [int(i) for row in chosen for i in row]
     axes_names, seen = _project([tables[i] for i in shown], names)
     projected = dict(zip(shown, seen, strict=True))
     everything = np.concatenate(seen)
     columns = max(len(row) for row in chosen)
     apart = np.median([_extent(view) for view in seen]) < _SMALL * _extent(everything)
-    frames = [
-        _frame(
-            np.concatenate([projected[row[column]] for row in chosen if column < len(row)])
-            if apart
-            else everything
-        )
-        for column in range(columns)
-    ]
+    frames = [_frame(everything)] * columns
+    if apart:
+        for column in range(columns):
+            seen = [projected[row[column]] for row in chosen if column < len(row)]
+            frames[column] = _frame(np.concatenate(seen))
     cell = 1.7 if len(classes) <= 4 else 1.15
     figure = new_figure(cell * len(classes) + 0.9, cell * columns + 1.2)
     grid = figure.subplots(len(classes), columns, squeeze=False)
@@ -105,11 +93,11 @@ def contact_sheet(
                 axes.set_axis_off()
                 continue
             if len(names) > 2:
-                axes.scatter(*everything.T, s=1, color=PALE, linewidths=0, rasterized=True)
-            colour = COLOURS[row % len(COLOURS)]
+                axes.scatter(*everything.T, s=1, color=style.PALE, linewidths=0, rasterized=True)
+            colour = style.COLOURS[row % len(style.COLOURS)]
             axes.scatter(*projected[members[column]].T, s=5, color=colour, linewidths=0)
-        name = _class_name(classes[row], row, class_names)
-        grid[row][0].set_ylabel(literal(name), rotation=0, ha="right", va="center", fontsize=9)
+        label = literal(classes[row])
+        grid[row][0].set_ylabel(label, rotation=0, ha="right", va="center", fontsize=9)
     heading = f"{title}: " if title else ""
     figure.suptitle(
         literal(f"{heading}{len(tables)} clouds of {_sizes(tables)} points"), fontsize=11
@@ -117,13 +105,6 @@ def contact_sheet(
     scale = "; each column on its own axes" if apart else ""
     figure.supxlabel(f"{literal(axes_names[0])} → , {literal(axes_names[1])} ↑{scale}", fontsize=8)
     return finished(figure, path)
-
-
-def _class_name(label: Any, row: int, class_names: Sequence[str] | None) -> str:
-    if class_names is None:
-        return str(label)
-    # labels of a task are positions among the names, of which some may have no clouds
-    return class_names[int(label)] if np.issubdtype(type(label), np.integer) else class_names[row]
 
 
 def _sizes(clouds: Sequence[np.ndarray]) -> str:

@@ -13,25 +13,14 @@ import numpy as np
 
 from pointforms.geometry.field import GramField
 from pointforms.plot import style
-from pointforms.plot.form_data import area_map_data, form_field_data
-from pointforms.plot.panels import (
-    draw_area,
-    draw_arrows,
-    draw_classes,
-    draw_ellipses,
-)
-from pointforms.plot.planes import (
-    Directions,
-    feature_pair,
-    frame,
-    names_or_default,
-)
+from pointforms.plot.ellipses import outlines, spacing, spread_out
+from pointforms.plot.form_data import FormsInPlane, area_map_data, form_field_data
+from pointforms.plot.panels import RASTER, draw_arrows, draw_classes, draw_rings
+from pointforms.plot.planes import Directions, feature_pair, frame, names_or_default
 from pointforms.plot.style import PathLike, class_codes, finished, literal, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_AVERAGED = "means over the points seen in each cell"
 
 
 @styled
@@ -96,26 +85,15 @@ def form_field(
     codes, names = class_codes(labels, len(list(clouds)), class_names)
     rows, columns = style.panel_grid(1 + len(data.forms), 5)
     figure = new_figure(rows * ((style.PAGE - 0.6) / columns + 0.15) + 0.75)
-    grid_of_axes = figure.subplots(rows, columns, squeeze=False)
-    flat = grid_of_axes.ravel()
-    draw_classes(flat[0], data.data, codes[data.owner], len(names))
-    flat[0].set_title("clouds")
-    titles = _form_titles(data.forms, form_titles)
-    for a, title in enumerate(titles):
-        draw_arrows(flat[1 + a], data, a)
-        flat[1 + a].set_title(title)
-    for axes in flat[1 + len(data.forms) :]:
-        axes.set_axis_off()
-    for axes in flat[: 1 + len(data.forms)]:
-        style.square_frame(axes, data.extent)
-    _share_ticks(grid_of_axes)
-    note = f"\narrows: {_AVERAGED}" if data.averaged else ""
-    figure.supxlabel(literal(data.axes[0]) + note)
-    figure.supylabel(literal(data.axes[1]))
+    first, *others = style.panels(figure, (rows, columns), 1 + len(data.forms), data.extent)
+    draw_classes(first, data.data, codes[data.owner], len(names))
+    first.set_title("clouds")
+    for a, (axes, title) in enumerate(zip(others, _titles(data, form_titles), strict=True)):
+        draw_arrows(axes, data, a)
+        axes.set_title(title)
+    _name_axes(figure, data, "arrows")
     if len(names) > 1:
-        figure.legend(
-            handles=style.class_marks(names), loc="outside upper center", ncols=min(len(names), 6)
-        )
+        style.add_legend(figure, style.class_marks(names), 6)
     return finished(figure, path)
 
 
@@ -177,20 +155,24 @@ def area_map(
     rows, columns = style.panel_grid(len(data.forms), 4)
     width = style.PAGE if columns > 2 else 2.4 * columns + 1.2
     figure = new_figure(rows * ((width - 1.5) / columns + 0.2) + 0.6, width)
-    grid_of_axes = figure.subplots(rows, columns, squeeze=False)
-    flat = grid_of_axes.ravel()
-    for a, title in enumerate(_form_titles(data.forms, form_titles)):
-        image = draw_area(flat[a], data, a)
-        flat[a].set_title(title)
-        style.square_frame(flat[a], data.extent)
-    for axes in flat[len(data.forms) :]:
-        axes.set_axis_off()
-    _share_ticks(grid_of_axes)
-    figure.supxlabel(literal(data.axes[0]) + (f"\ncolours: {_AVERAGED}" if data.averaged else ""))
-    figure.supylabel(literal(data.axes[1]))
+    limit = data.limit()
+    panels = style.panels(figure, (rows, columns), len(data.forms), data.extent)
+    for axes, values, title in zip(panels, data.values, _titles(data, form_titles), strict=True):
+        image = axes.imshow(
+            values,
+            extent=data.extent,
+            origin="lower",
+            aspect="auto",
+            cmap=style.DIVERGING,
+            vmin=-limit,
+            vmax=limit,
+            interpolation="nearest",
+        )
+        axes.set_title(title)
+    _name_axes(figure, data, "colours")
     figure.colorbar(
         image,
-        ax=flat,
+        ax=figure.axes,
         label=f"coefficient of\nd{literal(data.axes[0])} ∧ d{literal(data.axes[1])}",
         extend="both",
         shrink=0.85,
@@ -242,12 +224,15 @@ def tangent_ellipses(
     """
     names = names_or_default(feature_names, field.points.shape[1])
     i, j = feature_pair(pair, names)
-    points, factor = field.points[:, [i, j]], field.factor[:, [i, j]]
-    left, right, bottom, top = frame(points.double().cpu().numpy(), one_scale=False)
+    points, factor = field.points[:, [i, j]].double().cpu(), field.factor[:, [i, j]].double().cpu()
+    left, right, bottom, top = frame(points.numpy(), one_scale=False)
     tall = float(np.clip((top - bottom) / (right - left), 0.3, 1.5))
     figure = new_figure(3.1 * tall + 0.4, 3.6)
     axes = figure.subplots()
-    draw_ellipses(axes, points, factor, count)
+    chosen = spread_out(points, count)
+    x, y = points.numpy().T
+    axes.scatter(x, y, s=2.5, color=style.GREY, linewidths=0, rasterized=len(points) > RASTER)
+    draw_rings(axes, outlines(points[chosen], factor[chosen], 0.5 * spacing(points[chosen])))
     axes.set(
         xlim=(left, right), ylim=(bottom, top), xlabel=literal(names[i]), ylabel=literal(names[j])
     )
@@ -256,19 +241,15 @@ def tangent_ellipses(
     return finished(figure, path)
 
 
-def _form_titles(forms: Sequence[int], titles: Sequence[str] | None) -> list[str]:
+def _titles(data: FormsInPlane, titles: Sequence[str] | None) -> list[str]:
     if titles is None:
-        return [style.form_name(form) for form in forms]
-    if len(titles) != len(forms):
-        raise ValueError(f"form_titles has {len(titles)} titles for {len(forms)} forms")
+        return [style.form_name(form) for form in data.forms]
+    if len(titles) != len(data.forms):
+        raise ValueError(f"form_titles has {len(titles)} titles for {len(data.forms)} forms")
     return [literal(title) for title in titles]
 
 
-def _share_ticks(grid: np.ndarray) -> None:
-    """Leave tick labels only at the left and where nothing is below."""
-    for r, row in enumerate(grid):
-        for c, axes in enumerate(row):
-            if c > 0:
-                axes.set_yticklabels([])
-            if r + 1 < len(grid) and grid[r + 1][c].axison:
-                axes.set_xticklabels([])
+def _name_axes(figure: Figure, data: FormsInPlane, drawn: str) -> None:
+    note = f"\n{drawn}: means over the points seen in each cell" if data.averaged else ""
+    figure.supxlabel(literal(data.axes[0]) + note)
+    figure.supylabel(literal(data.axes[1]))

@@ -69,26 +69,19 @@ def flow_forms(
     data = form_field_data(estimator, clouds, forms=forms, feature_names=feature_names)
     rows, columns = style.panel_grid(1 + len(data.forms), 5)
     figure = new_figure(rows * (style.PAGE / columns + 0.5) + 0.33)
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
-    _draw_trajectories(grid[0], clouds, np.asarray(labels))
-    grid[0].set_title("trajectories")
-    measured = [" \n "]
+    first, *others = style.panels(figure, (rows, columns), 1 + len(data.forms), data.extent)
+    _draw_trajectories(first, clouds, np.asarray(labels))
+    first.set(title="trajectories", xticks=[], yticks=[], xlabel=" \n ")
     x, y = data.points.T
-    flows = np.stack([np.stack([y, -x], 1), data.points])
-    for a, form in enumerate(data.forms):
-        cosine = [alignment(data.vectors[:, a], flow) for flow in flows]
-        draw_arrows(grid[1 + a], data, a, style.COLOURS[int(cosine[1] > cosine[0])])
-        grid[1 + a].set_title(style.form_name(form))
-        measured.append(f"turning {cosine[0]:.2f}\nleaving {cosine[1]:.2f}")
-    for axes, text in zip(grid, measured, strict=False):
-        style.square_frame(axes, data.extent)
-        style.bare(axes)
-        axes.set_xlabel(text)
-    for axes in grid[1 + len(data.forms) :]:
-        axes.set_axis_off()
+    for a, (axes, form) in enumerate(zip(others, data.forms, strict=True)):
+        turning = alignment(data.vectors[:, a], np.stack([y, -x], 1))
+        leaving = alignment(data.vectors[:, a], data.points)
+        draw_arrows(axes, data, a, style.COLOURS[int(leaving > turning)])
+        measured = f"turning {turning:.2f}\nleaving {leaving:.2f}"
+        axes.set(title=style.form_name(form), xticks=[], yticks=[], xlabel=measured)
     names = [literal(name) for name in class_names]
-    handles = style.line_entries([f"{names[0]}: flow of (y, −x)", f"{names[1]}: flow of (x, y)"])
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    entries = style.line_entries([f"{names[0]}: flow of (y, −x)", f"{names[1]}: flow of (x, y)"])
+    style.add_legend(figure, entries, 2, "bottom")
     return finished(figure, path)
 
 

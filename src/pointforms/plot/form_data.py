@@ -13,33 +13,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from pointforms.explain.coefficients import coefficients
 from pointforms.exterior import multi_indices
-from pointforms.plot.planes import Directions, Extent, Plane, look
+from pointforms.plot.planes import Directions, Extent, Plane, cell_centres, look
+from pointforms.support.checks import check_int
 
 # Coefficients held at once.
 _WORKING_SET = 1 << 23
 
 
-@dataclass(frozen=True, eq=False)
-class FormField:
-    """Learned 1-forms as arrows in a plane.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FormsInPlane:
+    """Learned forms over the data, seen in a plane.
 
     Attributes
     ----------
-    points : (m, 2) array
-        Centres of the grid cells that have data.
-    vectors : (m, l, 2) array
-        Values of the l forms on the two directions, in units of the data: ω_a(v_1), ω_a(v_2).
     axes : tuple of str
         Names of the two axes.
     forms : tuple of int
         Indices of the l forms in the model.
     extent : tuple of float
         Left, right, bottom and top of the frame.
-    grid : int
-        Number of cells per side.
     averaged : bool
         Whether values are means over the points seen in a cell (D > 2).
     data : (n, 2) array
@@ -48,15 +44,31 @@ class FormField:
         The cloud of each point.
     """
 
-    points: np.ndarray
-    vectors: np.ndarray
     axes: tuple[str, str]
     forms: tuple[int, ...]
     extent: Extent
-    grid: int
     averaged: bool
     data: np.ndarray
     owner: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FormField(FormsInPlane):
+    """Learned 1-forms as arrows in a plane.
+
+    Attributes
+    ----------
+    points : (m, 2) array
+        Centres of the grid cells that have data.
+    vectors : (m, l, 2) array
+        Values of the l forms on the two directions, in units of the data: ω_a(v_1), ω_a(v_2).
+    grid : int
+        Number of cells per side.
+    """
+
+    points: np.ndarray
+    vectors: np.ndarray
+    grid: int
 
     def arrows(self) -> np.ndarray:
         """Return the arrows (m, l, 2) to draw in a square frame, in units of the axes.
@@ -76,8 +88,8 @@ class FormField:
         return arrows
 
 
-@dataclass(frozen=True, eq=False)
-class AreaMap:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AreaMap(FormsInPlane):
     """Learned 2-forms as signed areas over two features.
 
     Attributes
@@ -87,41 +99,20 @@ class AreaMap:
         square, turned counter-clockwise in the figure. Rows go upwards; NaN without data.
     pair : tuple of int
         The two features.
-    axes : tuple of str
-        Their names.
-    forms : tuple of int
-        Indices of the l forms in the model.
-    extent : tuple of float
-        Left, right, bottom and top of the frame.
-    averaged : bool
-        Whether values are means over the points seen in a cell (D > 2).
-    data : (n, 2) array
-        The points of the clouds, in the plane.
-    owner : (n,) array
-        The cloud of each point.
     """
 
     values: np.ndarray
     pair: tuple[int, int]
-    axes: tuple[str, str]
-    forms: tuple[int, ...]
-    extent: Extent
-    averaged: bool
-    data: np.ndarray
-    owner: np.ndarray
 
-    def limit(self, form: int | None = None) -> float:
+    def limit(self) -> float:
         """Return half the range of symmetric colours: the 0.98 quantile of |values|."""
-        values = np.abs(self.values if form is None else self.values[form])
+        values = np.abs(self.values)
         limit = float(np.nanquantile(values, 0.98)) if np.isfinite(values).any() else 0.0
         return limit if limit > 0 else 1.0
 
     def centres(self) -> tuple[np.ndarray, np.ndarray]:
         """Return x and y of the cells: (grid,) each."""
-        grid = self.values.shape[-1]
-        left, right, bottom, top = self.extent
-        steps = (np.arange(grid) + 0.5) / grid
-        return left + steps * (right - left), bottom + steps * (top - bottom)
+        return cell_centres(self.extent, self.values.shape[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +133,6 @@ class ComparisonPCA:
     explained: np.ndarray
     components: np.ndarray
     mean: np.ndarray
-
-    def axis_names(self) -> tuple[str, str]:
-        """Return labels of the axes with their shares of the variance."""
-        first, second = (f"PC {a + 1} ({self.explained[a]:.0%} of variance)" for a in range(2))
-        return first, second
 
 
 def form_field_data(
@@ -188,7 +174,7 @@ def form_field_data(
     >>> data.vectors.shape[1:], data.axes
     ((3, 2), ('x', 'y'))
     """
-    _check_grid(grid)
+    check_int("grid", grid, at_least=2)
     plane = look(clouds, directions, feature_names)
     probe = coefficients(estimator, plane.points[:1], 1)
     chosen = _chosen(forms, probe.shape[1])
@@ -198,17 +184,7 @@ def form_field_data(
         return values
 
     places, values, kept = _over_cells(plane, grid, along, probe[0].size)
-    return FormField(
-        places[kept],
-        values[kept],
-        plane.axes,
-        chosen,
-        plane.extent,
-        grid,
-        not plane.flat,
-        plane.view,
-        plane.owner,
-    )
+    return FormField(points=places[kept], vectors=values[kept], grid=grid, **_common(plane, chosen))
 
 
 def area_map_data(
@@ -251,7 +227,7 @@ def area_map_data(
     >>> pf.plot.area_map_data(model, clouds, (0, 2), grid=5).values.shape
     (2, 5, 5)
     """
-    _check_grid(grid)
+    check_int("grid", grid, at_least=2)
     plane = look(clouds, pair, feature_names)
     if plane.pair is None:
         raise ValueError(f"pair={pair!r}: expected two features")
@@ -269,14 +245,9 @@ def area_map_data(
     _, values, kept = _over_cells(plane, grid, area, probe[0].size)
     values = np.where(kept[:, None], values, np.nan)
     return AreaMap(
-        values.T.reshape(len(chosen), grid, grid),
-        plane.pair,
-        plane.axes,
-        chosen,
-        plane.extent,
-        not plane.flat,
-        plane.view,
-        plane.owner,
+        values=values.T.reshape(len(chosen), grid, grid),
+        pair=plane.pair,
+        **_common(plane, chosen),
     )
 
 
@@ -331,17 +302,28 @@ def _over_cells(
     places, cell = plane.cells(grid)
     if plane.flat:
         kept = plane.near_data(places, grid)
-        return places, evaluate(plane.lift(places)), kept
+        return places, evaluate(places @ plane.directions), kept
     inside = np.flatnonzero(cell >= 0)
     step = max(1, _WORKING_SET // width)
-    values = np.concatenate(
-        [evaluate(plane.points[inside[s : s + step]]) for s in range(0, len(inside), step)]
-    )
+    batches = gen_batches(len(inside), step)
+    values = np.concatenate([evaluate(plane.points[inside[rows]]) for rows in batches])
     total = np.zeros((grid * grid, *values.shape[1:]))
     np.add.at(total, cell[inside], values)
     count = np.bincount(cell[inside], minlength=grid * grid)
     shape = (-1,) + (1,) * (total.ndim - 1)
     return places, total / np.maximum(count, 1).reshape(shape), count > 0
+
+
+def _common(plane: Plane, chosen: tuple[int, ...]) -> dict[str, Any]:
+    """The fields of a :class:`FormsInPlane`."""
+    return {
+        "axes": plane.axes,
+        "forms": chosen,
+        "extent": plane.extent,
+        "averaged": not plane.flat,
+        "data": plane.view,
+        "owner": plane.owner,
+    }
 
 
 def _chosen(forms: Sequence[int] | None, count: int) -> tuple[int, ...]:
@@ -353,8 +335,3 @@ def _chosen(forms: Sequence[int] | None, count: int) -> tuple[int, ...]:
     if not len(forms):
         raise ValueError("forms is empty: expected at least one index")
     return tuple(int(a) for a in forms)
-
-
-def _check_grid(grid: int) -> None:
-    if grid < 2:
-        raise ValueError(f"grid={grid}: expected at least 2 cells per side")

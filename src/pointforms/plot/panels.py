@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
+from torch import Tensor
 
 from pointforms.plot import style
-from pointforms.plot.ellipses import outlines, spacing, spread_out
-from pointforms.plot.form_data import AreaMap, ComparisonPCA, FormField
+from pointforms.plot.form_data import ComparisonPCA, FormField
 from pointforms.plot.svg import add_tooltips
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Beyond this number of points, vector files hold an image of them.
-_RASTER = 3000
+RASTER = 3000
 
 
 def draw_classes(
@@ -36,15 +35,16 @@ def draw_classes(
     for block in blocks:  # the classes take turns
         for c in range(classes):
             chosen = block[codes[block] == c]
+            look = style.class_look(c) if classes > 1 else {"color": style.GREY, "marker": "o"}
+            x, y = points[chosen].T
             marks = axes.scatter(
-                points[chosen, 0],
-                points[chosen, 1],
+                x,
+                y,
                 s=size,
-                marker=style.MARKS[c % len(style.MARKS)],
-                color=style.COLOURS[c % len(style.COLOURS)] if classes > 1 else style.GREY,
                 linewidths=0,
                 alpha=0.8,
-                rasterized=len(points) > _RASTER,
+                rasterized=len(points) > RASTER,
+                **look,
             )
             if texts is not None:
                 add_tooltips(marks, texts[chosen].tolist())
@@ -52,17 +52,15 @@ def draw_classes(
 
 def draw_arrows(axes: Axes, data: FormField, form: int, colour: str = style.INK) -> None:
     """Draw one form of a field, over the data in grey."""
-    shown = np.random.default_rng(0).permutation(len(data.data))[:_RASTER]
+    shown = np.random.default_rng(0).permutation(len(data.data))[:RASTER]
     x, y = data.data[shown].T
     # this grey is visible on white and on dark paper
     axes.scatter(x, y, s=1.5, color=style.GREY, alpha=0.2, linewidths=0, rasterized=True)
     axes.quiver(
         *data.points.T,
         *data.arrows()[:, form].T,
-        angles="xy",
-        scale_units="xy",
+        **style.ARROWS,
         scale=1,
-        pivot="mid",
         color=colour,
         width=0.009,
         headwidth=3.6,
@@ -72,42 +70,15 @@ def draw_arrows(axes: Axes, data: FormField, form: int, colour: str = style.INK)
     )
 
 
-def draw_area(axes: Axes, data: AreaMap, form: int) -> Any:
-    """Draw one form of an area map, on the scale of all."""
-    limit = data.limit()
-    return axes.imshow(
-        data.values[form],
-        extent=data.extent,
-        origin="lower",
-        aspect="auto",
-        cmap=style.DIVERGING,
-        vmin=-limit,
-        vmax=limit,
-        interpolation="nearest",
-    )
-
-
-def draw_ellipses(
-    axes: Axes, points: torch.Tensor, factor: torch.Tensor, count: int, colour: str = style.BLUE
-) -> None:
-    """Draw ellipses of points (n, 2) and factors (n, 2, r), over the points in grey."""
-    points, factor = points.double().cpu(), factor.double().cpu()
-    chosen = spread_out(points, count)
-    rings = outlines(points[chosen], factor[chosen], 0.5 * spacing(points[chosen]))
-    x, y = points.numpy().T
-    axes.scatter(x, y, s=2.5, color=style.GREY, linewidths=0, rasterized=len(points) > _RASTER)
-    draw_rings(axes, rings, colour)
-
-
-def draw_rings(axes: Axes, rings: torch.Tensor, colour: str = style.BLUE) -> None:
+def draw_rings(axes: Axes, rings: Tensor) -> None:
     """Fill outlines (m, sides, 2); a flat one is a stroke."""
     from matplotlib.collections import PolyCollection
 
     axes.add_collection(
         PolyCollection(
             list(rings.numpy()),
-            facecolor=colour,
-            edgecolor=colour,
+            facecolor=style.BLUE,
+            edgecolor=style.BLUE,
             linewidth=1.2,
             alpha=0.65,
             zorder=3,
@@ -124,8 +95,8 @@ def draw_pca(
 ) -> None:
     """Draw clouds in the plane of two principal components."""
     draw_classes(axes, data.coordinates, codes, classes, size=14, tooltips=tooltips)
-    first, second = data.axis_names()
-    axes.set(xlabel=first, ylabel=second)
+    labels = [f"PC {a + 1} ({data.explained[a]:.0%} of variance)" for a in range(2)]
+    axes.set(xlabel=labels[0], ylabel=labels[1])
     axes.set_box_aspect(1)
     axes.locator_params(nbins=5)
     style.open_frame(axes)
@@ -159,7 +130,7 @@ def draw_values(
         # pale colours in the middle of the scale still show where points are
         edgecolors=style.GREY if signed else "none",
         linewidths=0.25 if signed else 0,
-        rasterized=len(points) > _RASTER,
+        rasterized=len(points) > RASTER,
     )
     add_tooltips(drawn, [f"{value:+.3g}".replace("-", "−") for value in values[order]])
     beyond = bool((np.abs(values) > limit).any())

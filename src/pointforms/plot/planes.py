@@ -68,19 +68,13 @@ class Plane:
         seen: np.ndarray = (points - self.origin) @ self.directions.T
         return seen
 
-    def lift(self, seen: np.ndarray) -> np.ndarray:
-        """Return places of a flat plane as points of the space: (m, 2) -> (m, 2)."""
-        points: np.ndarray = seen @ self.directions + self.origin
-        return points
-
     def cells(self, grid: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the centres (grid², 2) of the frame's cells, from below, and each point's cell.
 
         The cell of a point outside the frame is -1.
         """
         left, right, bottom, top = self.extent
-        steps = (np.arange(grid) + 0.5) / grid
-        x, y = np.meshgrid(left + steps * (right - left), bottom + steps * (top - bottom))
+        x, y = np.meshgrid(*cell_centres(self.extent, grid))
         low, span = np.array([left, bottom]), np.array([right - left, top - bottom])
         place = np.floor((self.view - low) / span * grid).astype(np.int64)
         inside = ((place >= 0) & (place < grid)).all(1)
@@ -126,8 +120,15 @@ def look(
         kept = np.sort(np.random.default_rng(0).choice(len(points), MOST_POINTS, replace=False))
         points, owner = points[kept], owner[kept]
     pair, axes, basis, origin = _axes(points, directions, names)
-    plane = Plane(points, owner, basis, origin, pair, axes, (0.0, 1.0, 0.0, 1.0))
-    return Plane(points, owner, basis, origin, pair, axes, frame(plane.view))
+    extent = frame((points - origin) @ basis.T)
+    return Plane(points, owner, basis, origin, pair, axes, extent)
+
+
+def cell_centres(extent: Extent, grid: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return x and y of the cells of a frame: (grid,) each."""
+    left, right, bottom, top = extent
+    steps = (np.arange(grid) + 0.5) / grid
+    return left + steps * (right - left), bottom + steps * (top - bottom)
 
 
 def feature_pair(pair: Any, names: Sequence[str]) -> tuple[int, int]:

@@ -12,14 +12,7 @@ from pointforms.plot import style
 from pointforms.plot.form_data import comparison_pca_data
 from pointforms.plot.panels import draw_pca, draw_running_total, draw_values
 from pointforms.plot.planes import Directions, look
-from pointforms.plot.style import (
-    PathLike,
-    class_codes,
-    finished,
-    literal,
-    new_figure,
-    styled,
-)
+from pointforms.plot.style import PathLike, class_codes, finished, literal, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,9 +120,7 @@ def comparison_pca(
     figure = new_figure(3.5, 3.6)
     draw_pca(figure.subplots(), data, codes, len(names), tooltips)
     if len(names) > 1:
-        figure.legend(
-            handles=style.class_marks(names), loc="outside upper center", ncols=min(len(names), 4)
-        )
+        style.add_legend(figure, style.class_marks(names), 4)
     return finished(figure, path)
 
 

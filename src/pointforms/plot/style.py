@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY, BLACK, GREY)
 MARKS = ("o", "^", "s", "D", "v", "P", "X", "*")
 PALE, INK = "#DDDDDD", "#262626"
 DIVERGING, SEQUENTIAL = "RdBu_r", "cividis"
+# Arrows of a field in the units of the axes, about their places.
+ARROWS: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "pivot": "mid"}
 
 # Width of the text on a printed page, in inches. Type sizes are chosen for it.
 PAGE = 7.2
@@ -142,11 +144,6 @@ def square_frame(axes: Axes, extent: Extent, names: Sequence[str] = ("", "")) ->
     axes.locator_params(nbins=4)
 
 
-def bare(axes: Axes) -> None:
-    """Remove the ticks, for frames whose neighbours have them."""
-    axes.set(xticks=[], yticks=[])
-
-
 def literal(text: str, most: int | None = None) -> str:
     """Return text that matplotlib shows as it is, cut to `most` characters.
 
@@ -189,21 +186,31 @@ def class_codes(
     return codes, [str(name) for name in class_names]
 
 
+def class_look(index: int) -> dict[str, Any]:
+    """Return the colour and the marker of a class, as keywords of matplotlib."""
+    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKS[index % len(MARKS)]}
+
+
 def class_marks(names: Sequence[str]) -> list[Line2D]:
     """Return legend entries for classes, each with its colour and marker."""
     from matplotlib.lines import Line2D
 
     return [
-        Line2D(
-            [],
-            [],
-            color=COLOURS[i % len(COLOURS)],
-            marker=MARKS[i % len(MARKS)],
-            linestyle="none",
-            label=literal(name, 40),
-        )
+        Line2D([], [], linestyle="none", label=literal(name, 40), **class_look(i))
         for i, name in enumerate(names)
     ]
+
+
+def add_legend(
+    figure: Figure, entries: Sequence[Line2D], columns: int, side: Literal["top", "bottom"] = "top"
+) -> None:
+    """Put a legend outside the panels; none without entries."""
+    if entries:
+        figure.legend(
+            handles=entries,
+            loc="outside upper center" if side == "top" else "outside lower center",
+            ncols=min(len(entries), columns),
+        )
 
 
 def line_entries(names: Sequence[str], colours: Sequence[str] = COLOURS) -> list[Line2D]:
@@ -221,3 +228,18 @@ def panel_grid(count: int, most: int = 4) -> tuple[int, int]:
     """
     rows = -(-count // most)
     return rows, -(-count // rows)
+
+
+def panels(figure: Figure, shape: tuple[int, int], count: int, extent: Extent) -> list[Axes]:
+    """Return `count` square panels of one extent, with tick labels on the left and below."""
+    _, columns = shape
+    every = list(figure.subplots(*shape, squeeze=False).ravel())
+    for axes in every[count:]:
+        axes.set_axis_off()
+    for i, axes in enumerate(every[:count]):
+        square_frame(axes, extent)
+        if i % columns:
+            axes.set_yticklabels([])
+        if i + columns < count:
+            axes.set_xticklabels([])
+    return every[:count]

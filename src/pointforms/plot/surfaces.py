@@ -9,18 +9,9 @@ import torch
 
 from pointforms.geometry import GramField
 from pointforms.manifolds import Sample
-from pointforms.plot import scenes
+from pointforms.plot import scenes, style
 from pointforms.plot.ellipses import outlines, spread_out
-from pointforms.plot.style import (
-    BLUE,
-    ORANGE,
-    SKY,
-    PathLike,
-    finished,
-    new_figure,
-    open_frame,
-    styled,
-)
+from pointforms.plot.style import BLUE, ORANGE, SKY, PathLike, finished, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,5 +71,5 @@ def torus_field(field: GramField, sample: Sample, *, path: PathLike | None = Non
     density.axvline(1, color="0.2", linewidth=1, linestyle=":")
     density.set(title="Density, estimate over truth", xlabel="ratio", ylabel="points")
     for axes in (spectrum, density):
-        open_frame(axes)
+        style.open_frame(axes)
     return finished(figure, path)

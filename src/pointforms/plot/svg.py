@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -26,19 +26,15 @@ _VARIABLES = {
     style.INK: "currentColor",
     "#ffffff": "var(--page, #ffffff)",
     style.PALE: "var(--line, #dddddd)",
-    style.BLUE: "var(--c0, #0072b2)",
-    style.ORANGE: "var(--c1, #d55e00)",
-    style.GREEN: "var(--c2, #009e73)",
-    style.PURPLE: "var(--c3, #cc79a7)",
-    style.AMBER: "var(--c4, #e69f00)",
-    style.SKY: "var(--c5, #56b4e9)",
+    **{code: f"var(--c{i}, {code.lower()})" for i, code in enumerate(style.COLOURS[:6])},
 }
 _BY_CODE = {code.lower(): variable for code, variable in _VARIABLES.items()}
 
 
 def add_tooltips(artist: Artist, texts: Sequence[str]) -> None:
     """Give the marks of an artist, in their order, a text that pointing at them shows in SVG."""
-    setattr(artist, _TOOLTIPS, [_tooltip(text) for text in texts])
+    lines = [map(printable, text.splitlines()) for text in texts]
+    setattr(artist, _TOOLTIPS, ["\n".join(parts) for parts in lines])
 
 
 @style.styled
@@ -82,7 +78,9 @@ def to_svg(figure: Figure, alt: str, prefix: str) -> str:
     root = ElementTree.fromstring(buffer.getvalue())
     _strip_namespaces(root)
     for group in root.iter("g"):
-        _insert_tooltips(group, tooltips.get(group.get("id", ""), []))
+        texts = tooltips.get(group.get("id", ""), [])
+        for mark, text in zip(list(_marks(group)), texts, strict=False):
+            ElementTree.SubElement(mark, "title").text = text
     for element in list(root):
         if element.tag == "metadata" or element.find("style") is not None:
             root.remove(element)
@@ -104,10 +102,6 @@ def to_svg(figure: Figure, alt: str, prefix: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _tooltip(text: str) -> str:
-    return "\n".join(printable(line) for line in text.splitlines())
-
-
 def _strip_namespaces(root: Element) -> None:
     """HTML knows SVG elements by their plain names."""
     for element in root.iter():
@@ -126,25 +120,19 @@ def _marks(element: Element) -> Iterator[Element]:
             yield from _marks(child)
 
 
-def _insert_tooltips(group: Element, texts: Sequence[str]) -> None:
-    for mark, text in zip(list(_marks(group)), texts, strict=False):
-        ElementTree.SubElement(mark, "title").text = text
-
-
 def _simplify(element: Element) -> None:
     """Put colours of the page in, and keep two decimals of coordinates."""
     for name in ("d", "x", "y", "points"):
         if name in element.attrib:
             element.set(name, re.sub(r"(\.\d\d)\d+", r"\1", element.attrib[name]))
     if "style" in element.attrib:
-        element.set("style", re.sub(r"#[0-9a-f]{6}", _colour, element.attrib["style"]))
+        coloured = re.sub(
+            r"#[0-9a-f]{6}", lambda code: _BY_CODE.get(code[0], code[0]), element.attrib["style"]
+        )
+        element.set("style", coloured)
     if element.tag not in ("text", "tspan", "title", "a"):
         element.text = None
     element.tail = None
-
-
-def _colour(match: re.Match[str]) -> str:
-    return _BY_CODE.get(match[0], match[0])
 
 
 def _share_style(group: Element) -> None:
@@ -158,22 +146,17 @@ def _share_style(group: Element) -> None:
 
 def _rename_ids(root: Element, prefix: str) -> None:
     """Keep only ids that are referred to, and start them with the prefix."""
-    reference = re.compile(r"(?:url\(#|^#)([^)]+)")
     used: dict[str, str] = {}
+
+    def renamed(reference: re.Match[str]) -> str:
+        return reference[1] + used.setdefault(reference[2], f"{prefix}-{len(used)}")
+
     for element in root.iter():
-        for name in ("clip-path", "href", "fill", "style"):
-            for target in reference.findall(element.get(name, "")):
-                used.setdefault(target, f"{prefix}-{len(used)}")
-    for element in root.iter():
-        own: Any = used.get(element.attrib.pop("id", ""))
-        if own:
-            element.set("id", own)
         for name in ("clip-path", "href", "fill", "style"):
             if name in element.attrib:
-                element.set(
-                    name,
-                    reference.sub(
-                        lambda match: match[0].replace(match[1], used[match[1]]),
-                        element.attrib[name],
-                    ),
-                )
+                value = re.sub(r"(url\(#|^#)([^)]+)", renamed, element.attrib[name])
+                element.set(name, value)
+    for element in root.iter():
+        own = element.attrib.pop("id", "")
+        if own in used:
+            element.set("id", used[own])

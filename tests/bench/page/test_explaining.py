@@ -27,7 +27,7 @@ def test_a_stored_fit_is_made_again(trained):
     for record in trained:
         found = refit(record)
         assert found.auroc == pytest.approx(record.auroc, abs=1e-6)
-        assert len(found.test) == record.test_size
+        assert found.unseen.sum() == record.test_size
 
 
 def test_an_article_has_what_the_model_learned(trained):

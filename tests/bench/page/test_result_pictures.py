@@ -51,14 +51,14 @@ def test_pointing_at_a_difference_tells_its_test():
 
 def test_a_task_without_fits_has_no_picture():
     content = gather(comparison(), [], [], "x")
-    assert all(comparison_pictures(task.comparison) for task in content.tasks)
+    assert all(comparison_pictures(task.comparison) for task in content["tasks"])
     failed = [record for record in comparison() if record.error is not None]
     (result,) = compare(failed)
     assert comparison_pictures(result) == []
 
 
 def test_every_fit_tells_its_model_options_fold_and_seed():
-    fits = gather(comparison(), [], [], "x").fits
+    fits = gather(comparison(), [], [], "x")["fits"]
     (_, circles), (title, rna) = fit_pictures(fits)
     assert title == "rna-velocity"
     texts = tooltips(rna)

@@ -21,7 +21,7 @@ def test_the_audit_finds_planted_leaks(table, folder, tmp_path):
         return cells.set_column(place, "pS6", cells["cPARP"])
 
     made = prepare(changed(table, tmp_path, copy), tmp_path / "copied", ["efp"])["efp"]
-    wrong = {one.what: one.found for one in audit(made) if not one.passed}
+    wrong = {one.what: one.details for one in audit(made) if not one.passed}
     assert list(wrong) == ["copies"]
     assert "pS6 is a copy of cPARP" in wrong["copies"]
 

@@ -50,84 +50,41 @@ class TaskResult:
     marks: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Fits of a row that failed with the same last line of their tracebacks."""
-
-    task: str
-    model: str
-    options: str
-    message: str
-    fits: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class Content:
-    """Everything on the page that comes from fits.
-
-    Attributes
-    ----------
-    facts : tuple of pairs (name, value)
-        What the summary lists.
-    overview : Table or None
-        AUROC of every model on every task; None for a single task.
-    overview_marks : tuple of str
-        As in :class:`TaskResult`, for the rows of the overview.
-    failures_left_out : int
-        Number of kinds of failure that are not listed.
-    fits : dict
-        Columns of numbers with one entry per finished fit, and the rows they belong to.
-    changed : int
-        Number of configurations whose defaults have changed since they were fitted.
-    """
-
-    title: str
-    written: str
-    version: str
-    facts: tuple[tuple[str, str], ...]
-    origin: str
-    tasks: tuple[TaskResult, ...]
-    overview: Table | None
-    overview_marks: tuple[str, ...]
-    failures: tuple[Failure, ...]
-    failures_left_out: int
-    costs: Table
-    runs: Table
-    fits: dict[str, Any]
-    manifest: str
-    changed: int
-
-
 def gather(
     records: Sequence[Record],
     rows: Iterable[Row],
     runs: Sequence[Run],
     title: str,
     reference: Reference | None = None,
-) -> Content:
-    """Return the content of a page; see :func:`~pointforms.bench.page.document.write_report`."""
+) -> dict[str, Any]:
+    """Return everything on the page that comes from fits, by the names in `body.html`.
+
+    See :func:`~pointforms.bench.page.document.write_report` for the arguments.
+    """
     rows = list(rows)
     results = [_task_result(one) for one in compare(records, rows, reference=reference)]
     used = sorted({record.row for record in records}, key=lambda row: row.key)
-    failures, left_out = _failures(records)
+    failures = _failures(records)
     overview, marks = _overview(results) if len(results) > 1 else (None, ())
-    return Content(
-        title=title,
-        written=time.strftime("%Y-%m-%d %H:%M"),
-        version=__version__,
-        facts=_facts(records, rows, runs, results),
-        origin=_origins(results),
-        tasks=tuple(results),
-        overview=overview,
-        overview_marks=marks,
-        failures=failures,
-        failures_left_out=left_out,
-        costs=costs_table(records, [(run.wall, run.workers) for run in runs]),
-        runs=runs_table(runs),
-        fits=_fit_columns(records, used),
-        manifest=manifest_text(title, records),
-        changed=len(other_defaults(used)),
-    )
+    return {
+        "title": title,
+        "written": time.strftime("%Y-%m-%d %H:%M"),
+        "version": __version__,
+        "facts": _facts(records, rows, runs, results),
+        "origin": _origins(results),
+        "tasks": results,
+        # AUROC of every model on every task; None for a single task
+        "overview": overview,
+        "overview_marks": marks,
+        "failures": failures[:_MOST_FAILURES],
+        "failures_left_out": max(0, len(failures) - _MOST_FAILURES),
+        "costs": costs_table(records, [(run.wall, run.workers) for run in runs]),
+        "runs": runs_table(runs),
+        "fits": _fit_columns(records, used),
+        "manifest": manifest_text(title, records),
+        # configurations whose defaults have changed since they were fitted
+        "changed": len(other_defaults(used)),
+    }
 
 
 def origin(size: Size) -> str:
@@ -170,22 +127,25 @@ def _facts(
     rows: Sequence[Row],
     runs: Sequence[Run],
     results: Sequence[TaskResult],
-) -> tuple[tuple[str, str], ...]:
+) -> dict[str, str]:
+    """What the summary lists."""
     failed = sum(record.error is not None for record in records)
     known = {record.row for record in records}
-    hours = sum(r.seconds for r in records if isfinite(r.seconds))
-    facts = [
-        ("tasks", f"{len(results)}"),
-        ("models", f"{len({row.model for row in known})}"),
-        ("configurations", f"{len(known)}"),
-        ("fits finished", thousands(len(records) - failed)),
-        ("fits failed", thousands(failed)),
-        ("time of fits", duration(hours)),
-    ]
+    seconds = sum(r.seconds for r in records if isfinite(r.seconds))
+    facts = {
+        "tasks": f"{len(results)}",
+        "models": f"{len({row.model for row in known})}",
+        "configurations": f"{len(known)}",
+        "fits finished": thousands(len(records) - failed),
+        "fits failed": thousands(failed),
+        "time of fits": duration(seconds),
+    }
     waiting = len(set(rows) - known)
-    facts += [("configurations without a fit", f"{waiting}")] * (waiting > 0)
-    facts += [("wall time of runs", duration(sum(run.wall for run in runs)))] * bool(runs)
-    return tuple(facts)
+    if waiting:
+        facts["configurations without a fit"] = f"{waiting}"
+    if runs:
+        facts["wall time of runs"] = duration(sum(run.wall for run in runs))
+    return facts
 
 
 def _overview(results: Sequence[TaskResult]) -> tuple[Table, tuple[str, ...]]:
@@ -211,19 +171,24 @@ def _overview(results: Sequence[TaskResult]) -> tuple[Table, tuple[str, ...]]:
     return table, tuple(marks[title] for title in order)
 
 
-def _failures(records: Sequence[Record]) -> tuple[tuple[Failure, ...], int]:
-    """Failures by row and message, and the number of kinds that are left out."""
+def _failures(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Failures by row and last line of the traceback."""
     groups: dict[tuple[Row, str], list[tuple[int, int]]] = {}
     for record in records:
         if record.error is not None:
             lines = record.error.strip().splitlines()
             key = record.row, lines[-1].strip() if lines else "no message"
             groups.setdefault(key, []).append((record.fold, record.seed))
-    listed = [
-        Failure(row.size.title, row.title, options_text(row.options), message, tuple(fits))
+    return [
+        {
+            "task": row.size.title,
+            "model": row.title,
+            "options": options_text(row.options),
+            "message": message,
+            "fits": fits,
+        }
         for (row, message), fits in groups.items()
     ]
-    return tuple(listed[:_MOST_FAILURES]), max(0, len(listed) - _MOST_FAILURES)
 
 
 def _fit_columns(records: Sequence[Record], rows: Sequence[Row]) -> dict[str, Any]:

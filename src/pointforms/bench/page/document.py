@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -70,36 +71,13 @@ def write_report(
     >>> page.read_text("utf-8")[:15]
     '<!doctype html>'
     """
-    text = page_text(records, rows, runs, sections, title, manifest, notes, reference)
     target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"no folder {os.fspath(target.parent)!r} for the page")
-    write_text(target, text)
-    return target
-
-
-def page_text(
-    records: Sequence[Record],
-    rows: Iterable[Row],
-    runs: Sequence[Run],
-    sections: Sequence[Section] = (),
-    title: str = TITLE,
-    manifest: str | None = None,
-    notes: Sequence[str] = (),
-    reference: Reference | None = None,
-) -> str:
-    """Return the page as text; see :func:`write_report`."""
     if not records:
         raise ValueError("no fits to report")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"no folder {os.fspath(target.parent)!r} for the page")
     jinja2: Any = need("jinja2", "report")
     need("matplotlib", "report")
-    from markupsafe import Markup
-
-    content = gather(records, rows, runs, title, reference)
-    scripts = {
-        "theme": _asset("theme.js"),
-        "page": "\n".join(_asset(name) for name in ("tables.js", "page.js")),
-    }
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_asset),
         autoescape=True,
@@ -107,37 +85,29 @@ def page_text(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["svg"] = _Drawer()
-    body = environment.get_template("body.html").render(
+    content = gather(records, rows, runs, title, reference)
+    scripts = {"theme": _asset("theme.js"), "page": _asset("tables.js") + "\n" + _asset("page.js")}
+    numbers = count(1)
+
+    def svg(picture: Picture) -> str:
+        """A figure as SVG, with ids that no two figures of the page share."""
+        return to_svg(picture.figure, picture.alt, f"f{next(numbers)}")
+
+    environment.globals["svg"] = svg
+    text = environment.get_template("page.html").render(
         content=content,
         comparison_pictures=comparison_pictures,
-        fit_pictures=fit_pictures(content.fits),
+        fit_pictures=fit_pictures(content["fits"]),
         sections=sections,
         manifest=manifest,
         notes=notes,
-    )
-    page: str = environment.get_template("page.html").render(
-        title=title,
         policy=_policy(scripts.values()),
-        style=Markup(_asset("page.css")),
-        body=Markup(body),
-        data=Markup(embedded({"fits": content.fits})),
-        scripts={name: Markup(text) for name, text in scripts.items()},
+        style=_asset("page.css"),
+        data=embedded({"fits": content["fits"]}),
+        scripts=scripts,
     )
-    return page
-
-
-class _Drawer:
-    """Turns pictures into SVG, with ids that no two figures of a page share."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, picture: Picture) -> Any:
-        from markupsafe import Markup
-
-        self.count += 1
-        return Markup(to_svg(picture.figure, picture.alt, f"f{self.count}"))
+    write_text(target, text)
+    return target
 
 
 def embedded(content: Any) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pointforms import models, plot
+from pointforms import plot
+from pointforms.bench.fitting import load_clouds, make_model
 from pointforms.bench.page.configuration import options_text
 from pointforms.bench.page.content import origin
 from pointforms.bench.page.sections import Article, Part, Picture, Section
-from pointforms.bench.records import Record, Size
+from pointforms.bench.records import Record, Size, Unit
 from pointforms.bench.selection import select
 from pointforms.estimators import PointFormClassifier, auroc
 from pointforms.estimators.prediction import class_probabilities
@@ -22,9 +23,10 @@ from pointforms.estimators.targets import ClassTargets
 from pointforms.explain.energy import prediction_split
 from pointforms.explain.salience import Salience
 from pointforms.geometry.field import GramField
+from pointforms.models.options import NOT_OPTIONS
 from pointforms.plot.planes import look
 from pointforms.plot.style import form_name
-from pointforms.tasks.catalogue import content_digest, depends_on_fold, find
+from pointforms.tasks.catalogue import content_digest
 from pointforms.tasks.task import Task
 
 # Unless tasks are asked for: the number of tasks, and the longest fit in seconds.
@@ -49,8 +51,8 @@ class Refit:
     clouds : list of (n_i, D) arrays
         All clouds of the task, in the coordinates of the fold.
     fields : list of GramField
-    test : (m,) array
-        Indices of the clouds that the fit has not seen.
+    unseen : (N,) array of bool
+        Which clouds the fit has not seen: those of its test fold.
     auroc : float
         AUROC on those.
     """
@@ -60,7 +62,7 @@ class Refit:
     task: Task
     clouds: list[np.ndarray]
     fields: list[GramField]
-    test: np.ndarray
+    unseen: np.ndarray
     auroc: float
 
 
@@ -85,8 +87,8 @@ def choices(records: Sequence[Record], wanted: Sequence[str] = ()) -> list[Recor
     for name in dict.fromkeys(wanted):
         own = [one for size, one in first.items() if name in _names(size)]
         if not own:
-            there = ", ".join(size.title for size in first) or "none"
-            raise ValueError(f"no selected point-form of {name!r} in the store: there are {there}")
+            known = ", ".join(size.title for size in first) or "none"
+            raise ValueError(f"no selected point-form of {name!r} in the store: there are {known}")
         chosen += own
     return chosen
 
@@ -103,10 +105,8 @@ def refit(record: Record) -> Refit:
         raise ValueError(f"{row.title} was fitted with other defaults: it cannot be fitted again")
     if row.content is not None and row.content != content_digest(row.task):
         raise ValueError(f"{Path(row.task).name} has changed since it was fitted")
-    task = find(row.task, row.task_seed, row.clouds, row.points)
-    clouds = task.in_fold(record.fold) if depends_on_fold(row.task) else task.clouds
-    options = {k: tuple(v) if isinstance(v, list) else v for k, v in row.options.items()}
-    model = models.make(row.model, random_state=record.seed, **options)
+    task, clouds = load_clouds(Unit(row, ((record.fold, record.seed),)))
+    model = make_model(row, random_state=record.seed)
     if not isinstance(model, PointFormClassifier):
         raise ValueError(
             f"{row.model} is not a point-form model: expected a model with learned forms"
@@ -114,13 +114,13 @@ def refit(record: Record) -> Refit:
     fields = model.prepare(clouds)
     store = model.make_store(fields)
     targets = ClassTargets(np.arange(len(task.class_names)), task.labels, model.class_weight)
-    in_fold = task.folds == record.fold
-    part = (np.flatnonzero(~in_fold), record.seed)
+    unseen = task.folds == record.fold
+    part = (np.flatnonzero(~unseen), record.seed)
     [fitted] = model.train_networks(store, targets, [part], task.groups)
     model.keep(fitted)
     model.classes_, model.dimension_ = targets.classes, fields[0].dimension
-    area = auroc(task.labels[in_fold], class_probabilities(fitted.model, store)[in_fold])
-    return Refit(record, model, task, clouds, fields, np.flatnonzero(in_fold), area)
+    area = auroc(task.labels[unseen], class_probabilities(fitted.model, store)[unseen])
+    return Refit(record, model, task, clouds, fields, unseen, area)
 
 
 def model_article(record: Record) -> Article:
@@ -143,10 +143,7 @@ def model_article(record: Record) -> Article:
         _notes(refitted),
         (
             *_forms(refitted, matrices, table, name),
-            Part(
-                "Clouds by their comparison matrices",
-                pictures=(_places(refitted, matrices, name),),
-            ),
+            _places(refitted, matrices, name),
             _salience(table, name),
             _examples(refitted),
         ),
@@ -159,58 +156,50 @@ def models_section(articles: Sequence[Article]) -> Section:
     return Section("models", "Models", "What the models learned", articles=tuple(articles))
 
 
-def _forms(refitted: Refit, matrices: np.ndarray, table: Salience, name: str) -> tuple[Part, ...]:
+def _forms(refitted: Refit, matrices: np.ndarray, table: Salience, name: str) -> list[Part]:
     """Learned forms in a plane, those with the most energy first."""
     energy = np.einsum("naa->a", matrices) / len(matrices)
     shares = energy / (float(energy.sum()) or 1.0)
     order = [int(a) for a in np.argsort(-shares, kind="stable")]
     titles = [f"{form_name(a)}, {shares[a]:.0%} of energy" for a in order]
-    model, task = refitted.estimator, refitted.task
+    model, task, clouds = refitted.estimator, refitted.task, refitted.clouds
+    shown: dict[str, Any] = {
+        "forms": order,
+        "form_titles": titles,
+        "feature_names": task.feature_names,
+    }
     if model.degree == 1:
-        figure = plot.form_field(
-            model,
-            refitted.clouds,
-            task.labels,
-            forms=order,
-            form_titles=titles,
-            class_names=task.class_names,
-            feature_names=task.feature_names,
-        )
+        figure = plot.form_field(model, clouds, task.labels, class_names=task.class_names, **shown)
         text = (
             "Each form as a field of arrows over the points of all clouds (grey). A form measures "
             "motion along its arrows and ignores motion across them."
         )
-        return (Part("Learned 1-forms", text, (Picture(figure, f"Learned forms of {name}."),)),)
-    if model.degree == 2:
-        figure = plot.area_map(
-            model,
-            refitted.clouds,
-            table.top(1)[0].indices,
-            forms=order,
-            form_titles=titles,
-            feature_names=task.feature_names,
-        )
+    elif model.degree == 2:
+        figure = plot.area_map(model, clouds, table.top(1)[0].indices, **shown)
         text = (
             "The signed area that each form assigns to a small square in the plane of the two most "
             "salient features."
         )
-        return (Part("Learned 2-forms", text, (Picture(figure, f"Learned forms of {name}."),)),)
-    return ()
+    else:
+        return []
+    picture = Picture(figure, f"Learned forms of {name}.")
+    return [Part(f"Learned {model.degree}-forms", text, (picture,))]
 
 
-def _places(refitted: Refit, matrices: np.ndarray, name: str) -> Picture:
+def _places(refitted: Refit, matrices: np.ndarray, name: str) -> Part:
     """Principal components of the comparison matrices, one mark per cloud."""
-    task, unseen = refitted.task, set(refitted.test.tolist())
+    task = refitted.task
     tooltips = [
-        f"cloud {i} ({'test' if i in unseen else 'training'})\n{task.class_names[label]}"
-        for i, label in enumerate(task.labels)
+        f"cloud {i} ({'test' if new else 'training'})\n{task.class_names[label]}"
+        for i, (label, new) in enumerate(zip(task.labels, refitted.unseen, strict=True))
     ]
-    return Picture(
+    picture = Picture(
         plot.comparison_pca(matrices, task.labels, task.class_names, tooltips=tooltips),
         f"Principal components of the comparison matrices of {name}.",
         caption="Principal components of the matrices, one mark per cloud. Point at a mark for the "
         "number of its cloud.",
     )
+    return Part("Clouds by their comparison matrices", pictures=(picture,))
 
 
 def _salience(table: Salience, name: str) -> Part:
@@ -233,12 +222,12 @@ def _salience(table: Salience, name: str) -> Part:
 
 def _examples(refitted: Refit) -> Part:
     """For each class the test cloud with the median score: neither the best nor the worst."""
-    test = [refitted.fields[i] for i in refitted.test]
-    seen = set(refitted.test.tolist())
-    training = [field for i, field in enumerate(refitted.fields) if i not in seen]
+    numbers = np.flatnonzero(refitted.unseen)
+    test = [refitted.fields[i] for i in numbers]
+    training = [refitted.fields[i] for i in np.flatnonzero(~refitted.unseen)]
     split = prediction_split(refitted.estimator, test, reference=training)
     probabilities = refitted.estimator.predict_proba(test)
-    task, labels = refitted.task, refitted.task.labels[refitted.test]
+    task, labels = refitted.task, refitted.task.labels[numbers]
     plane = look(refitted.clouds, feature_names=task.feature_names)
     directions = plane.directions if plane.pair is None else plane.pair
     pictures = []
@@ -247,7 +236,7 @@ def _examples(refitted: Refit) -> Part:
         if not len(own):
             continue
         i = int(own[np.argsort(split.output[own, label], kind="stable")[len(own) // 2]])
-        cloud = int(refitted.test[i])
+        cloud = int(numbers[i])
         title = f"{name}: cloud {cloud}, probability {probabilities[i, label]:.2f}"
         pictures.append(
             Picture(
@@ -274,11 +263,10 @@ def _examples(refitted: Refit) -> Part:
 def _settings(refitted: Refit) -> tuple[tuple[str, str], ...]:
     """All options of the estimator, so that nothing hides in a default."""
     options: dict[str, Any] = refitted.estimator.get_params(deep=False)
-    hidden = ("random_state", "device", "n_jobs", "progress", "cache")
     return (
         ("fold", str(refitted.record.fold)),
         ("seed", str(refitted.record.seed)),
-        *((name, str(value)) for name, value in options.items() if name not in hidden),
+        *((name, str(value)) for name, value in options.items() if name not in NOT_OPTIONS),
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
 
 from pointforms.bench.comparison import OURS, Comparison, ModelResult
 from pointforms.support.formatting import estimate, tested_difference
-from pointforms.support.statistics import Difference, Estimate
 
 Kind = Literal["behind", "level", "ahead", "untested", "alone"]
 
@@ -31,34 +30,19 @@ class Headline:
         What the test says.
     sentence : str
         The outcome in words.
-    ours : Estimate
-        AUROC of NPF (selected); NaN without it.
-    baseline_name : str
-        The baseline with the largest mean difference among those that were tested, or among all
-        if none was tested. Empty without a baseline.
-    baseline : Estimate
-        AUROC of that baseline.
-    difference : Difference
-        That baseline minus NPF (selected).
+    scores : tuple of pairs (name, AUROC)
+        NPF (selected), and the baseline with the largest mean difference among those that were
+        tested, or among all if none was tested; as far as they are known.
     """
 
     kind: Kind
     sentence: str
-    ours: Estimate = field(default_factory=Estimate)
-    baseline_name: str = ""
-    baseline: Estimate = field(default_factory=Estimate)
-    difference: Difference = field(default_factory=Difference)
+    scores: tuple[tuple[str, str], ...] = ()
 
     @property
     def label(self) -> str:
         """The outcome in two or three words."""
         return LABELS[self.kind]
-
-    @property
-    def scores(self) -> list[tuple[str, str]]:
-        """The two models and their AUROC, as far as they are known."""
-        both = ((OURS, self.ours), (self.baseline_name, self.baseline))
-        return [(name, estimate(value)) for name, value in both if isfinite(value.mean)]
 
 
 def headline(comparison: Comparison) -> Headline:
@@ -66,12 +50,12 @@ def headline(comparison: Comparison) -> Headline:
 
     The best baseline is found on the test clouds, which favours it; NPF (selected) is not.
     """
-    if comparison.selected is None:
+    ours = comparison.selected
+    if ours is None:
         return Headline("alone", f"There is no {OURS} on this task.")
-    ours = comparison.selected.summary("auroc")
     compared = [model for model in comparison.baselines if isfinite(model.difference.mean)]
     if not compared:
-        return Headline("alone", "No baseline has fits in common with it.", ours)
+        return Headline("alone", "No baseline has fits in common with it.", _scores({OURS: ours}))
     tested = [model for model in compared if isfinite(model.p)]
     best = max(tested or compared, key=lambda model: model.difference.mean)
     kind, sentence = _outcome(tested, best)
@@ -82,7 +66,12 @@ def headline(comparison: Comparison) -> Headline:
     ]
     if higher:
         sentence += f" Higher in the mean, on too few common fits for a test: {'; '.join(higher)}."
-    return Headline(kind, sentence, ours, best.name, best.summary("auroc"), best.difference)
+    return Headline(kind, sentence, _scores({OURS: ours, best.name: best}))
+
+
+def _scores(models: dict[str, ModelResult]) -> tuple[tuple[str, str], ...]:
+    scores = {name: model.summary("auroc") for name, model in models.items()}
+    return tuple((name, estimate(score)) for name, score in scores.items() if isfinite(score.mean))
 
 
 def _outcome(tested: list[ModelResult], best: ModelResult) -> tuple[Kind, str]:

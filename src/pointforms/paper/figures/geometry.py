@@ -97,8 +97,8 @@ def restricted_forms_figure(quick: bool = False, path: PathLike | None = None) -
     right.suptitle("$k = 2$:  $\\beta = dy \\wedge dz$ on a surface")
     _one_form(left, left.subplots())
     _two_form(right, scenes.scene(right, 111, reach=2.9, zoom=1.35, elevation=38), coarse=quick)
-    handles = style.line_entries(("the form", "what the manifold sees of it"), ("0.6", style.INK))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    entries = style.line_entries(("the form", "what the manifold sees of it"), ("0.6", style.INK))
+    style.add_legend(figure, entries, 2, "bottom")
     return finished(figure, path)
 
 
@@ -113,16 +113,7 @@ def _one_form(figure: Any, axes: Axes) -> None:
 
     ticks = np.linspace(-0.4, 2.8, 11)
     grid = np.stack(np.meshgrid(ticks, np.linspace(-1.5, 1.5, 10)), -1).reshape(-1, 2)
-    axes.quiver(
-        *grid.T,
-        *omega(grid).T,
-        color="0.72",
-        pivot="mid",
-        angles="xy",
-        scale_units="xy",
-        scale=9,
-        width=0.006,
-    )
+    axes.quiver(*grid.T, *omega(grid).T, color="0.72", scale=9, width=0.006, **style.ARROWS)
     line, tangent = curve(np.linspace(0, 2 * np.pi, 601))
     line = line + shift
     value = (omega(line) * tangent).sum(1)
@@ -140,17 +131,8 @@ def _one_form(figure: Any, axes: Axes) -> None:
     at, along = curve(np.linspace(0, 2 * np.pi, 28, endpoint=False))
     at = at + shift
     restricted = (omega(at) * along).sum(1, keepdims=True) * along
-    axes.quiver(
-        *at.T,
-        *restricted.T,
-        color=style.INK,
-        pivot="mid",
-        angles="xy",
-        scale_units="xy",
-        scale=6,
-        width=0.008,
-        zorder=3,
-    )
+    look: dict[str, Any] = {"color": style.INK, "scale": 6, "width": 0.008, "zorder": 3}
+    axes.quiver(*at.T, *restricted.T, **look, **style.ARROWS)
     axes.set(xlim=(-0.6, 3.0), ylim=(-1.65, 1.65), aspect="equal")
     axes.set_axis_off()
     figure.colorbar(

@@ -61,7 +61,7 @@ def rna_figure(
     left.suptitle("fragments, and the flow of each regime to its steady state (★)")
     draw_pca(right.subplots(), comparison_pca_data(matrices), labels, len(task.class_names))
     right.suptitle("comparison matrices")
-    figure.legend(handles=style.class_marks(task.class_names), loc="outside lower center", ncols=2)
+    style.add_legend(figure, style.class_marks(task.class_names), 2, "bottom")
     return finished(figure, path)
 
 
@@ -76,10 +76,9 @@ def _draw_portrait(axes: Axes, task: Task, regimes: Sequence[Kinetics], gene: in
             task.clouds[i][:, count + gene],
             task.clouds[i][:, gene],
             s=2.5,
-            marker=style.MARKS[label],
-            color=style.COLOURS[label],
             linewidths=0,
             alpha=0.5,
+            **style.class_look(label),
         )
     u_rest, s_rest = regimes[0].steady_state()
     turn = np.linspace(0, 2 * np.pi, _FLOWS, endpoint=False) + np.pi / 4

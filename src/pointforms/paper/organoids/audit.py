@@ -31,14 +31,14 @@ class Finding:
     what : str
         What was checked.
     passed : bool
-    found : str
-        The details, in words.
+    details : str
+        The numbers behind the result, in words.
     """
 
     task: str
     what: str
     passed: bool
-    found: str
+    details: str
 
 
 def audit(folder: Path, seed: int = 0) -> list[Finding]:
@@ -96,7 +96,10 @@ def _withheld(name: str, facts: dict[str, Any]) -> Finding:
 def _copies(name: str, task: Task, facts: dict[str, Any], hidden: np.ndarray) -> Finding:
     """Check the correlations, over all cells, of inputs with withheld markers."""
     inputs = np.concatenate(task.clouds).astype(np.float64)
-    correlations = _correlations(inputs, hidden.astype(np.float64))
+    count = inputs.shape[1]
+    with np.errstate(invalid="ignore"):  # a constant marker has no correlation: NaN, here 0
+        matrix = np.corrcoef(inputs, hidden.astype(np.float64), rowvar=False)
+    correlations = np.abs(np.nan_to_num(matrix[:count, count:]))
     pairs = np.argwhere(correlations >= COPY)
     if len(pairs):
         i, j = pairs[0]
@@ -106,19 +109,6 @@ def _copies(name: str, task: Task, facts: dict[str, Any], hidden: np.ndarray) ->
         return Finding(name, "copies", False, words)
     largest = correlations.max(initial=0.0)
     return Finding(name, "copies", True, f"largest correlation {largest:.2f}")
-
-
-def _correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return |r| of every column of a with every column of b; 0 where one is constant."""
-
-    def standard(x: np.ndarray) -> np.ndarray:
-        centred = x - x.mean(0)
-        size = np.sqrt((centred**2).sum(0))
-        scaled: np.ndarray = centred / np.where(size > 0, size, np.inf)
-        return scaled
-
-    absolute: np.ndarray = np.abs(standard(a).T @ standard(b))
-    return absolute
 
 
 def _controls(name: str, conditions: Sequence[str]) -> Finding:

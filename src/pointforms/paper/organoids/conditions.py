@@ -155,20 +155,14 @@ def _grouped(
     block: CellBlock, kept: np.ndarray, replicates: bool
 ) -> tuple[np.ndarray, list[Condition]]:
     """Return a number for the condition of every kept row, and the conditions."""
-    code = np.zeros(int(kept.sum()), dtype=np.int64)
-    names = _COLUMNS if replicates else _COLUMNS[:-1]
-    for name in names:
-        codes, values = block.metadata[name]
-        code = code * len(values) + codes[kept]
-    distinct, group = np.unique(code, return_inverse=True)
+    columns = [block.metadata[name] for name in (_COLUMNS if replicates else _COLUMNS[:-1])]
+    shape = [len(values) for _, values in columns]
+    numbers = np.ravel_multi_index([codes[kept] for codes, _ in columns], shape)
+    distinct, group = np.unique(numbers, return_inverse=True)
     conditions = []
-    for number in distinct.tolist():
-        parts = []
-        for name in reversed(names):
-            values = block.metadata[name][1]
-            number, place = divmod(number, len(values))
-            parts.append(values[place])
-        conditions.append(Condition(*reversed(parts)))
+    for places in zip(*np.unravel_index(distinct, shape), strict=True):
+        parts = [values[i] for (_, values), i in zip(columns, places, strict=True)]
+        conditions.append(Condition(*parts))
     return group, conditions
 
 

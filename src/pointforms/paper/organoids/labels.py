@@ -66,7 +66,7 @@ def tumor_selective(means: Means) -> ResponseLabels:
     The strict label needs Δ(tumour death) ≥ 0.05 and TI ≥ 0.02.
     """
     score, strict, left = {}, {}, []
-    for tumour in _treated(means, "PDOF", TUMOUR):
+    for tumour in _treated(means, "PDOF"):
         fibroblast = tumour._replace(cell_type=FIBROBLAST)
         if not means.has(tumour, fibroblast):
             left.append(tumour)
@@ -81,7 +81,7 @@ def tumor_selective(means: Means) -> ResponseLabels:
 def functional_perturbation(means: Means) -> ResponseLabels:
     """Label by apoptosis + DNA damage - cell cycle (EFP), in organoids alone."""
     signs = {"apoptosis": 1, "dna_damage": 1, "cell_cycle": -1}
-    treated = _treated(means, "PDO", TUMOUR)
+    treated = _treated(means, "PDO")
     kept = [c for c in treated if means.has(c)]
     changes = {name: [means.change(c, name) for c in kept] for name in signs}
     return _top(treated, kept, changes, signs)
@@ -94,7 +94,7 @@ def fibroblast_reprogramming(means: Means) -> ResponseLabels:
     less that in monoculture.
     """
     signs = {"epithelial": -1, "mesenchymal": 1, "survival": 1, "cell_cycle": -1}
-    treated = _treated(means, "PDOF", TUMOUR)
+    treated = _treated(means, "PDOF")
     alone = {c: c._replace(culture="PDO") for c in treated}
     kept = [c for c in treated if means.has(c, alone[c])]
     changes = {
@@ -103,12 +103,10 @@ def fibroblast_reprogramming(means: Means) -> ResponseLabels:
     return _top(treated, kept, changes, signs)
 
 
-def _treated(means: Means, culture: str, cell_type: str) -> list[Condition]:
-    return [
-        c
-        for c in means.mean
-        if c.culture == culture and c.cell_type == cell_type and not c.is_control
-    ]
+def _treated(means: Means, culture: str) -> list[Condition]:
+    """Return the treated conditions of tumour cells in a culture."""
+    cells = [c for c in means.mean if c.culture == culture and c.cell_type == TUMOUR]
+    return [c for c in cells if not c.is_control]
 
 
 def _top(

@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +30,7 @@ from pointforms.paper.organoids.table import CellBlock, CellTable
 from pointforms.support.files import atomic
 from pointforms.tasks.task import grouped_folds
 
-# Classes of the tasks with all markers.
-CLASSES: dict[str, Callable[[Condition], str]] = {
-    "celltype": lambda c: c.cell_type,
-    "culture": lambda c: c.culture,
-    "treatment": lambda c: c.treatment,
-    "patient": lambda c: c.patient,
-}
-TASKS = (*RESPONSES, *CLASSES)
+TASKS = (*RESPONSES, *MARKER_TASKS)
 
 
 @dataclass(frozen=True)
@@ -104,8 +97,7 @@ def prepare(
         raise ValueError(f"{os.fspath(table)!r} has no rows that can be used")
     wells = pooled
     if options.replicates:
-        again = _counted(source.blocks(), lambda rows: None)
-        wells = gather(again, markers, most, True, options.seed)
+        wells = gather(source.blocks(), markers, most, True, options.seed)
     content = {
         name: (
             _response(name, pooled, wells, options)
@@ -131,132 +123,140 @@ def prepare(
 
 @dataclass(frozen=True)
 class TaskDraft:
-    """A task before it is written; `rows` and `hidden` markers of its cells are for the audit."""
+    """A task before it is written.
+
+    Attributes
+    ----------
+    name : str
+    wells : Gathered
+        Cells of all conditions.
+    labels : dict of Condition to str
+        Classes of the conditions that are clouds of the task.
+    dropped : tuple of str
+        Markers that are not inputs.
+    score, strict : dict of Condition to float
+        The numbers behind the labels of a response task, and its auxiliary labels.
+    notes : list of str
+        What a user should know about the preparation.
+    """
 
     name: str
-    conditions: list[Condition]
-    cells: list[np.ndarray]
-    rows: list[np.ndarray]
-    hidden: list[np.ndarray]
-    labels: list[str]
-    groups: list[str]
-    markers: tuple[str, ...]
-    score: list[float]
-    strict: list[int]
-    notes: list[str]
+    wells: Gathered
+    labels: dict[Condition, str]
+    dropped: tuple[str, ...] = ()
+    score: dict[Condition, float] = field(default_factory=dict)
+    strict: dict[Condition, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def group(self, condition: Condition) -> str:
+        """Return what a fold keeps together: patients, or treatments where the patient is asked."""
+        if self.name == "patient":
+            # patients have to be recognised in conditions that training has not seen
+            return f"{condition.plate}/{condition.treatment}/{condition.concentration}"
+        return condition.patient
+
+    def chosen_cells(self, condition: Condition, seed: int) -> np.ndarray:
+        """Return positions of the cells that are points of the cloud."""
+        count = len(self.wells.cells[condition])
+        if self.name in RESPONSES:
+            return np.arange(count)
+        return np.sort(np.random.default_rng(seed).permutation(count)[:MARKER_CELLS])
 
 
 def _response(name: str, pooled: Gathered, wells: Gathered, options: Options) -> TaskDraft:
-    labels: ResponseLabels = RESPONSES[name](Means(pooled.markers, pooled.mean))
-    if not labels.label:
+    response: ResponseLabels = RESPONSES[name](Means(pooled.markers, pooled.mean))
+    if not response.label:
         raise ValueError(
             f"{name}: no condition has everything its label needs (controls, both cell types, "
             "both cultures): check the plates and vehicles of the table"
         )
     notes = []
-    if labels.without_control:
-        count = len(labels.without_control)
-        listed = ", ".join(str(c) for c in labels.without_control[:5]) + ", …" * (count > 5)
+    if response.without_control:
+        count = len(response.without_control)
+        listed = ", ".join(str(c) for c in response.without_control[:5]) + ", …" * (count > 5)
         what = f"{count} treated conditions lack the control or the partner of their label"
         if not options.drop_unmatched:
             raise ValueError(f"{name}: {what}: {listed}; `--drop-unmatched` leaves them out")
         notes.append(f"{what} and were left out: {listed}")
-    out = set(withheld(name, options.policy))
-    kept = [i for i, marker in enumerate(wells.markers) if marker not in out]
-    hidden = [wells.markers.index(marker) for marker in withheld(name, options.policy)]
-    chosen = [c for c in wells.cells if c._replace(replicate="") in labels.label]
-    conditions = [c._replace(replicate="") for c in chosen]
+    pooled_condition = {c: c._replace(replicate="") for c in wells.cells}
+    score, strict, labels = (
+        {c: values[p] for c, p in pooled_condition.items() if p in values}
+        for values in (response.score, response.strict, response.label)
+    )
     return TaskDraft(
         name,
-        chosen,
-        [wells.cells[c][:, kept] for c in chosen],
-        [wells.rows[c] for c in chosen],
-        [wells.cells[c][:, hidden] for c in chosen],
-        [str(labels.label[c]) for c in conditions],
-        [c.patient for c in chosen],
-        tuple(wells.markers[i] for i in kept),
-        [labels.score[c] for c in conditions],
-        [labels.strict[c] for c in conditions] if labels.strict else [],
+        wells,
+        {c: str(label) for c, label in labels.items()},
+        withheld(name, options.policy),
+        score,
+        strict,
         notes,
     )
 
 
 def _markers(name: str, wells: Gathered, options: Options) -> TaskDraft:
-    drop = {"cCaspase_3"} if name == "celltype" and options.without_caspase else set()
-    kept = [i for i, marker in enumerate(wells.markers) if marker not in drop]
-    chosen = [c for c in wells.cells if (c.culture, c.cell_type) in PAIRS]
-    if not chosen:
+    column = "cell_type" if name == "celltype" else name
+    labels = {c: getattr(c, column) for c in wells.cells if (c.culture, c.cell_type) in PAIRS}
+    if not labels:
         raise ValueError(f"{name}: no cells of the known cultures and cell types")
-    cells, rows = [], []
-    for c in chosen:
-        order = np.random.default_rng(options.seed).permutation(len(wells.cells[c]))
-        some = np.sort(order[:MARKER_CELLS])
-        cells.append(wells.cells[c][some][:, kept])
-        rows.append(wells.rows[c][some])
-    # patients have to be recognised in conditions that training has not seen
-    by = (lambda c: f"{c.plate}/{c.treatment}/{c.concentration}") if name == "patient" else None
-    return TaskDraft(
-        name,
-        chosen,
-        cells,
-        rows,
-        [c[:, :0] for c in cells],
-        [CLASSES[name](c) for c in chosen],
-        [by(c) if by else c.patient for c in chosen],
-        tuple(wells.markers[i] for i in kept),
-        [],
-        [],
-        [],
-    )
+    without_caspase = name == "celltype" and options.without_caspase
+    return TaskDraft(name, wells, labels, ("cCaspase_3",) if without_caspase else ())
 
 
 def _write(folder: Path, task: TaskDraft, facts: dict[str, Any], options: Options) -> Path:
     """Write a task to its folder, complete or not at all."""
-    classes, labels = np.unique(task.labels, return_inverse=True)
+    given = np.array(list(task.labels.values()))
+    classes, labels = np.unique(given, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"{task.name}: every cloud has the label {classes[0]!r}")
-    groups = np.array(task.groups)
+    groups = np.array([task.group(c) for c in task.labels])
     try:
         folds = grouped_folds(labels, groups, options.seed, names=classes.tolist())
     except ValueError as error:
         raise ValueError(f"{task.name}: {error}") from None
     _check_folds(task.name, labels, groups, folds)
-    clouds = Clouds.from_list(task.cells, [str(c) for c in task.conditions], task.markers)
-    split = np.where(folds == 0, "test", np.where(folds == 1, "validation", "train"))
+    chosen = {c: task.chosen_cells(c, options.seed) for c in task.labels}
+    cells = [task.wells.cells[c][some] for c, some in chosen.items()]
+    rows = [task.wells.rows[c][some] for c, some in chosen.items()]
+    every = task.wells.markers
+    inputs = [i for i, marker in enumerate(every) if marker not in task.dropped]
+    hidden = withheld(task.name, options.policy) if task.name in RESPONSES else ()
+    markers = [every[i] for i in inputs]
+    names = [str(c) for c in task.labels]
     annotations: dict[str, np.ndarray] = {
-        "label": np.array(task.labels),
+        "label": given,
         "group": groups,
         "fold": folds,
-        "split": split,
+        "split": np.where(folds == 0, "test", np.where(folds == 1, "validation", "train")),
     }
-    if task.score:
-        annotations["score"] = np.array(task.score)
-    if task.strict:
-        annotations["strict"] = np.array(task.strict)
-    response = task.name in RESPONSES
+    for key, values in (("score", task.score), ("strict", task.strict)):
+        if values:
+            annotations[key] = np.array(list(values.values()))
+    organoids = "SIMULATED organoids" if facts["simulated"] else "organoids"
     notes = {
         "task": f"pdo-{task.name}",
-        "description": _description(task.name, facts["simulated"]),
+        "description": f"{organoids}: {(RESPONSE_TASKS | MARKER_TASKS)[task.name]}",
         **facts,
         **vars(options),
-        "clouds": len(task.conditions),
-        "cells": [min(map(len, task.cells)), max(map(len, task.cells))],
+        "clouds": len(cells),
+        "cells": [min(map(len, cells)), max(map(len, cells))],
         "classes": classes.tolist(),
-        "markers": list(task.markers),
-        "withheld": list(withheld(task.name, options.policy)) if response else [],
-        "components": COMPONENTS if response else None,
+        "markers": markers,
+        "withheld": list(hidden),
+        "components": COMPONENTS if task.name in RESPONSES else None,
         "notes": task.notes,
     }
     if folder.exists() and not (folder / "task.json").is_file():
         raise FileExistsError(f"{os.fspath(folder)!r} exists and is not a prepared task")
     with atomic(folder) as partial:
         partial.mkdir()
+        clouds = Clouds.from_list([cloud[:, inputs] for cloud in cells], names, markers)
         save_npz(clouds, partial / "clouds.npz", annotations)
         np.savez_compressed(
             partial / "audit.npz",
-            rows=np.concatenate(task.rows),
-            conditions=np.array([str(c) for c in task.conditions]),
-            withheld=np.concatenate(task.hidden),
+            rows=np.concatenate(rows),
+            conditions=np.array(names),
+            withheld=np.concatenate(cells)[:, [every.index(marker) for marker in hidden]],
         )
         (partial / "task.json").write_text(json.dumps(notes, indent=1, ensure_ascii=False), "utf-8")
     return folder
@@ -273,11 +273,6 @@ def _check_folds(name: str, labels: np.ndarray, groups: np.ndarray, folds: np.nd
             warnings.warn(
                 f"{name}: patients with one class only: {', '.join(single)}", stacklevel=4
             )
-
-
-def _description(name: str, simulated: bool) -> str:
-    what = (RESPONSE_TASKS | MARKER_TASKS)[name]
-    return f"{'SIMULATED organoids' if simulated else 'organoids'}: {what}"
 
 
 def _counted(blocks: Iterable[CellBlock], advance: Callable[[int], None]) -> Iterable[CellBlock]:

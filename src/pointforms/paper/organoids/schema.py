@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
+
+from pydantic import BaseModel
 
 Policy = Literal["strict", "relaxed"]
 TUMOUR, FIBROBLAST = "PDOs", "Fibs"
@@ -14,8 +15,7 @@ TUMOUR, FIBROBLAST = "PDOs", "Fibs"
 PAIRS = (("PDO", TUMOUR), ("PDOF", TUMOUR), ("PDOF", FIBROBLAST), ("F", FIBROBLAST))
 
 
-@dataclass(frozen=True)
-class Schema:
+class Schema(BaseModel, frozen=True):
     """The columns of the table, and the design of the plates.
 
     Attributes
@@ -67,23 +67,14 @@ class Schema:
 def schema() -> Schema:
     """Return the schema of the published table."""
     content = tomllib.loads((files(__package__) / "schema.toml").read_text("utf-8"))
-    markers, optional = tuple(content["markers"]), content["optional_marker"]
-    first, last = tuple(content["metadata"]), tuple(content["last_metadata"])
-    return Schema(
-        markers,
-        optional,
-        (*first, *last),
-        (*markers, *first, optional, *last),
-        {name: tuple(values) for name, values in content["values"].items()},
-        content["treatments"],
-        content["vehicles"],
-        {
-            plate: {code: tuple(levels) for code, levels in design.items()}
-            for plate, design in content["plates"].items()
-        },
-        content["cells"],
-        {name: tuple(values) for name, values in content["quartiles"].items()},
-    )
+    markers, optional = content["markers"], content["optional_marker"]
+    first, last = content["metadata"], content["last_metadata"]
+    content |= {
+        "optional": optional,
+        "metadata": [*first, *last],
+        "columns": [*markers, *first, optional, *last],
+    }
+    return Schema.model_validate(content)
 
 
 @cache

@@ -9,10 +9,9 @@ the shape of a cloud in markers that its label does not use.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,9 +37,8 @@ _GROUP = 1 << 17
 _STATES = 6  # cos and sin of the phase, cycling, damage, epithelial character, survival
 
 
-@dataclass(frozen=True)
-class SimulatedSample:
-    """Cells of one type in one well."""
+class SimulatedSample(NamedTuple):
+    """Cells of one type in one well; apart from `cells`, fields are columns of the table."""
 
     date: str
     patient: str
@@ -194,7 +192,7 @@ class Simulator:
     def _calibrate(self) -> None:
         """Set shift and stretch of every marker so that its quartiles are near the published."""
         rng = np.random.default_rng([self.seed, 1])
-        pilot = [self._pilot(sample) for sample in self.design()]
+        pilot = [sample._replace(cells=20) for sample in self.design()]
         chosen = rng.permutation(len(pilot))[:400]
         levels = np.concatenate([self._levels(pilot[i], rng) for i in chosen])
         low, middle, high = np.quantile(levels, (0.25, 0.5, 0.75), axis=0)
@@ -202,10 +200,6 @@ class Simulator:
         median, spread = np.array(wanted).T
         self.stretch = spread / np.maximum(high - low, 1e-6)
         self.shift = median - self.stretch * middle
-
-    @staticmethod
-    def _pilot(sample: SimulatedSample) -> SimulatedSample:
-        return SimulatedSample(**(vars(sample) | {"cells": 20}))
 
     @staticmethod
     def _quartiles(name: str) -> tuple[float, float]:
@@ -241,47 +235,26 @@ class Simulator:
                 for plate, treatment, concentration in known.conditions():
                     last = 6 if treatment == "DMSO" else 3
                     date = dates[(p + 7 * list(known.plates).index(plate)) % len(dates)]
+                    batch = 2 if plate == "O" else 1
                     for replicate in known.values["Replicate"][:last]:
                         mean = usual if self.cells is None else self.cells
                         count = max(4, round(mean * size * rng.lognormal(-0.05, 0.3)))
-                        samples.append(
-                            SimulatedSample(
-                                date,
-                                patient,
-                                culture,
-                                cell_type,
-                                plate,
-                                treatment,
-                                concentration,
-                                replicate,
-                                2 if plate == "O" else 1,
-                                count,
-                            )
-                        )
+                        origin = (date, patient, culture, cell_type)
+                        well = (plate, treatment, concentration, replicate)
+                        samples.append(SimulatedSample(*origin, *well, batch, count))
         return samples
 
-    def tables(self) -> Iterator[Any]:
-        """Return Arrow tables of the samples, one after another."""
-        pa = need("pyarrow", "table")
+    def table(self, sample: SimulatedSample, number: int) -> Any:
+        """Return the cells of a sample as an Arrow table."""
+        import pyarrow as pa
+
         known = schema()
-        for number, sample in enumerate(self.design()):
-            counts, n = self.cells_of(sample, number), sample.cells
-            columns: dict[str, Any] = dict(zip(self.markers, counts.T, strict=True))
-            metadata = {
-                "Date": sample.date,
-                "Patient": sample.patient,
-                "Culture": sample.culture,
-                "Treatment": sample.treatment,
-                "Concentration": sample.concentration,
-                "Replicate": sample.replicate,
-                "Cell_type": sample.cell_type,
-                "Plate": sample.plate,
-            }
-            columns |= {
-                name: pa.array([value] * n, pa.string()) for name, value in metadata.items()
-            }
-            columns["Batch"] = np.full(n, sample.batch, dtype=np.int64)
-            yield pa.table({name: columns[name] for name in known.columns})
+        columns: dict[str, Any] = dict(
+            zip(self.markers, self.cells_of(sample, number).T, strict=True)
+        )
+        for name in known.metadata:
+            columns[name] = pa.repeat(getattr(sample, name.lower()), sample.cells)
+        return pa.table({name: columns[name] for name in known.columns})
 
 
 # Metadata that marks a file as simulated.
@@ -314,21 +287,18 @@ def write_simulated(
     if target.suffix.lower() != ".parquet":
         raise ValueError(f"{os.fspath(path)!r}: expected a name that ends in .parquet")
     simulator = Simulator(cells, seed)
-    samples, rows = 0, 0
-    with atomic(target) as partial:
-        writer, kept, held = None, [], 0
-        for table in simulator.tables():
-            if writer is None:
-                marked = table.schema.with_metadata({MARK: str(seed).encode()})
-                writer = parquet.ParquetWriter(partial, marked, compression="zstd")
-            samples, rows, held = samples + 1, rows + len(table), held + len(table)
-            kept.append(table.cast(writer.schema))
-            if held >= _GROUP:
+    design = simulator.design()
+    columns = simulator.table(design[0], 0).schema.with_metadata({MARK: str(seed).encode()})
+    with (
+        atomic(target) as partial,
+        parquet.ParquetWriter(partial, columns, compression="zstd") as writer,
+    ):
+        kept, held = [], 0
+        for number, sample in enumerate(design):
+            kept.append(simulator.table(sample, number).cast(columns))
+            held += sample.cells
+            if held >= _GROUP or number == len(design) - 1:
                 writer.write_table(pa.concat_tables(kept))
                 kept, held = [], 0
             advance(1)
-        if writer is not None:
-            if kept:
-                writer.write_table(pa.concat_tables(kept))
-            writer.close()
-    return samples, rows
+    return len(design), sum(sample.cells for sample in design)

@@ -64,8 +64,7 @@ class CellTable:
         if not self.path.is_file():
             raise FileNotFoundError(f"no table {os.fspath(path)!r}")
         self._kind, self._data = kind, self._open(kind)
-        self.columns: list[str] = list(self._data.schema.names)
-        self.extra = check_columns(self._data.schema, self.markers, os.fspath(path))
+        check_columns(self._data.schema, self.markers, os.fspath(path))
 
     def _open(self, kind: str) -> Any:
         import pyarrow as pa
@@ -88,7 +87,7 @@ class CellTable:
 
     def rows(self) -> int:
         """Return the number of rows; 0 for CSV files, which have to be read to know."""
-        return 0 if self.path.suffix.lower() == ".csv" else int(self._data.count_rows())
+        return 0 if self._kind == "csv" else int(self._data.count_rows())
 
     def blocks(self) -> Iterator[CellBlock]:
         """Return the rows in order, one block at a time."""
@@ -132,8 +131,8 @@ class CellTable:
         yield from scanner.to_batches()
 
 
-def check_columns(columns: Any, markers: Sequence[str], label: str) -> list[str]:
-    """Raise an error that lists all missing or wrong columns, or return the unknown ones.
+def check_columns(columns: Any, markers: Sequence[str], label: str) -> None:
+    """Raise an error that lists all missing and wrong columns, if there are any.
 
     Parameters
     ----------
@@ -146,28 +145,24 @@ def check_columns(columns: Any, markers: Sequence[str], label: str) -> list[str]
     from pyarrow import types
 
     known = schema()
-    wrong = [
-        f"missing: {name}" for name in (*known.metadata, *markers) if name not in columns.names
-    ]
-    for name in markers:
-        if name in columns.names:
-            kind = columns.field(name).type
-            if not (types.is_floating(kind) or types.is_integer(kind)):
-                wrong.append(f"wrong type: {name} is {kind}, expected numbers")
-    for name in known.metadata:
-        if name in columns.names:
-            kind = columns.field(name).type
-            text = any(
-                one(kind) for one in (types.is_string, types.is_large_string, types.is_string_view)
-            )
-            if not (text or types.is_dictionary(kind) or types.is_integer(kind)):
-                wrong.append(f"wrong type: {name} is {kind}, expected text or whole numbers")
-    extra = [name for name in columns.names if name not in known.columns]
+    numbers = (types.is_floating, types.is_integer)
+    texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_dictionary)
+    wrong = []
+    for names, kinds, expected in (
+        (known.metadata, (*texts, types.is_integer), "text or whole numbers"),
+        (markers, numbers, "numbers"),
+    ):
+        for name in names:
+            if name not in columns.names:
+                wrong.append(f"missing: {name}")
+            elif not any(is_kind(columns.field(name).type) for is_kind in kinds):
+                kind = columns.field(name).type
+                wrong.append(f"wrong type: {name} is {kind}, expected {expected}")
     if wrong:
+        extra = [name for name in columns.names if name not in known.columns]
         listed = "; ".join(wrong[:12]) + (f"; and {len(wrong) - 12} more" * (len(wrong) > 12))
         also = f" (extra columns: {', '.join(extra[:8])})" if extra else ""
         raise ValueError(f"{label} is not the organoid table: {listed}{also}")
-    return extra
 
 
 def _block(batch: Any, first: int, markers: Sequence[str]) -> CellBlock:

@@ -81,14 +81,15 @@ class Coupling:
     reach, 1 for all three manifolds. Berry and Harlim's rule gives 0.09, 0.06 and 0.32 for 500
     points of circle, sphere and torus. From the last, 0.8 wide, global errors on the torus rise
     with n: curvature adds to the trace of G, the kernel's weight on its own point takes away, and
-    the second falls first. ϑ balances the terms of the bound. γ is the best rate of a density from
-    nearest neighbours: its error n^(-2/(d+4)) falls faster than ε, so ρ = q^β + O(ε), which the
-    theory assumes. With k₀ fixed that fails, and the largest local error grows.
+    the second falls first. ϑ = 2 / (d + 12) balances the terms of the bound. γ is the best rate of
+    a density from nearest neighbours: its error n^(-2/(d+4)) falls faster than ε, so
+    ρ = q^β + O(ε), which the theory assumes. With k₀ fixed that fails, and the largest local error
+    grows.
 
     Attributes
     ----------
-    theta, growth : float or None
-        ϑ and γ; None is 2 / (d + 12) and 4 / (d + 4).
+    growth : float or None
+        γ; None is 4 / (d + 4).
     density_neighbors : int
         k, at n₀.
     length : float
@@ -97,20 +98,15 @@ class Coupling:
 
     first: int = 500
     epsilon: float = 1 / 16
-    theta: float | None = None
     density_neighbors: int = 16
     growth: float | None = None
     length: float = 1.0
     alpha: float = 0.0
     beta: float = -0.5
 
-    def theta_of(self, d: int) -> float:
-        """Return ϑ for a manifold of dimension d."""
-        return balanced_theta(d) if self.theta is None else self.theta
-
     def bandwidth(self, n: int, d: int) -> float:
         """Return ε_n."""
-        return float(self.epsilon * (n / self.first) ** -self.theta_of(d))
+        return float(self.epsilon * (n / self.first) ** -balanced_theta(d))
 
     def density_list(self, n: int, d: int) -> int:
         """Return k₀(n)."""
@@ -215,7 +211,7 @@ def _rows(
 ) -> list[ConsistencyRow]:
     """Return the rows of one manifold from values (seeds, sizes, degrees, errors)."""
     d = manifold.dimension
-    theta = coupling.theta_of(d)
+    theta = balanced_theta(d)
     rows = []
     for j, degree in enumerate(degrees):
         for e, name in enumerate(ERRORS):
