@@ -22,7 +22,7 @@ class FormBatch(NamedTuple):
 
     A tuple, so that torch.func can map over stacked batches.
 
-    Parameters
+    Attributes
     ----------
     points : Tensor, shape (..., B, n, D)
         The points.
