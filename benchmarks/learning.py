@@ -14,6 +14,7 @@ from benchmarks.speed import best
 from benchmarks.tables import Results
 from pointforms.estimators import cross_fit
 from pointforms.estimators.targets import ClassTargets
+from pointforms.estimators.trainer import Schedule
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.stores import FieldStore
 
@@ -66,7 +67,7 @@ def many_fits(results: Results, epochs: int = 15) -> None:
     def plain() -> None:
         scores.clear()
         for fold, fit in plans:
-            out = fit_one(fields, y, fit, estimator.schedule()).softmax(-1)[:, 1].numpy()
+            out = fit_one(fields, y, fit, Schedule(epochs=epochs)).softmax(-1)[:, 1].numpy()
             test = task.folds == fold
             scores.append(roc_auc_score(task.labels[test], out[test]))
 
