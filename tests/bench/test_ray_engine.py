@@ -152,19 +152,21 @@ def test_few_units_are_claimed_ahead(on_cluster, limit, ahead, workers):
         return taken[-1]
 
     running = ray_engine._train(FakeRay(cores=3), take, None, limit, on_cluster)
-    assert next(running) == ("workers", workers)
     for finished in range(10):
+        assert next(running) == ("workers", workers)
         kind, _ = next(running)
         assert kind == "finished"
         assert len(taken) == finished + ahead + 1  # one is at hand
 
 
-def test_workers_are_reported_when_they_change():
+def test_workers_are_reported_on_every_look():
+    """Also where nothing changes: an engine that nobody listens to any more has to notice."""
     ray = FakeRay(cores=1)
     running = ray_engine._train(ray, lambda: units("mlp")[0], None, None, on_cluster=True)
     assert next(running) == ("workers", 1)
     assert next(running)[0] == "finished"
     ray.cores = 0  # all nodes are gone, and the driver waits for others
+    assert next(running) == ("workers", 1)
     assert next(running)[0] == "finished"
     ray.cores = 3
     assert next(running) == ("workers", 3)

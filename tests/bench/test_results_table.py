@@ -174,7 +174,7 @@ SNAPSHOT = """\
 - Significantly behind NPF (selected): GCN by 0.400 \\[−0.401, −0.399\\], p &lt; 0.001.
 - Fits: 14; failed and left out: 1.
 - ± is half the 95 % interval over folds × seeds. Fits of one fold share test clouds and two folds share training clouds: the interval shows spread and does not test differences.
-- Differences in AUROC are computed on fold means, with a 95 % interval for each by the corrected resampled t-test (Nadeau and Bengio). p is adjusted by Holm's method for 3 baselines; ↑ is above NPF (selected) and ↓ below it with p &lt; 0.05.
+- Differences in AUROC are computed on fold means, with a 95 % interval for each by the corrected resampled t-test (Nadeau and Bengio). p is adjusted by Holm's method for the number of baselines, 3; ↑ is above NPF (selected) and ↓ below it with p &lt; 0.05.
 - Compared on fewer than 3 pairs: GCN on 2.
 - NPF (selected) is chosen in every fold by validation loss from 2 rows (number of folds: NPF-Tri k=1 3). The time of a selected line is that of the chosen fits, not of all that were tried.
 - One configuration each, nothing to select from: Random forest, MLP, GCN.

@@ -52,7 +52,7 @@ def test_a_stored_fit_made_again_is_a_fitted_estimator():
     task, model = again.task, again.estimator
     direct = cross_fit(model, task.clouds, task.labels, task.folds, (4,), task.groups)
     unseen = task.folds == 1
-    np.testing.assert_array_equal(again.test, np.flatnonzero(unseen))
+    np.testing.assert_array_equal(again.unseen, unseen)
     np.testing.assert_allclose(
         model.predict_proba(task.clouds)[unseen], direct.probabilities[0, unseen], atol=1e-6
     )

@@ -143,3 +143,23 @@ def test_outputs_are_checked(tmp_path):
         check_output(tmp_path, source)
     with pytest.raises(ValueError, match=r"source\.csv' is read by this command"):
         check_output(tmp_path / "." / "source.csv", source)
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    with atomic(tmp_path / "link") as partial:
+        partial.mkdir()
+        (partial / "new").touch()
+    assert (tmp_path / "link").is_symlink()
+    assert [path.name for path in (tmp_path / "real").iterdir()] == ["new"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_errors_name_the_file_that_was_asked_for(tmp_path):
+    with (
+        pytest.raises(FileNotFoundError, match=r"answer\.txt") as caught,
+        atomic(tmp_path / "answer.txt"),
+    ):
+        pass
+    assert ".part-" not in str(caught.value)

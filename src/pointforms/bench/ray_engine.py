@@ -161,15 +161,16 @@ def _train(
     limit: int | None,
     on_cluster: bool,
 ) -> Iterator[tuple[str, Any]]:
-    """Yield pairs ("finished", (unit, records)), and ("workers", number) when that changes."""
-    tasks, workers = _Tasks(ray, scratch), 0
+    """Yield pairs ("finished", (unit, records)), and every few seconds ("workers", number).
+
+    Sending the number also shows whether anybody still listens.
+    """
+    tasks = _Tasks(ray, scratch)
     unit = take()
     while True:
         cores = int(ray.cluster_resources().get("CPU", 0))  # none, if its nodes are all gone
-        now = max(1, cores if limit is None else min(cores, limit))
-        if now != workers:
-            workers = now
-            yield "workers", workers
+        workers = max(1, cores if limit is None else min(cores, limit))
+        yield "workers", workers
         if unit is None and not tasks.running:
             return
         # what is taken is claimed: take few more than can run, and leave the rest to other runs

@@ -254,7 +254,8 @@ def _notes(comparison: Comparison) -> list[str]:
         notes.append(
             f"Differences in AUROC are computed {each}, with a 95 % interval for each by the "
             "corrected resampled t-test (Nadeau and Bengio). p is adjusted by Holm's method for "
-            f"{tested} baselines; ↑ is above {OURS} and ↓ below it with p < {SIGNIFICANCE_LEVEL}."
+            f"the number of baselines, {tested}; ↑ is above {OURS} and ↓ below it with "
+            f"p < {SIGNIFICANCE_LEVEL}."
         )
     fewer = [
         f"{model.name} on {model.test.pairs}"

@@ -79,7 +79,10 @@ def to_svg(figure: Figure, alt: str, prefix: str) -> str:
     _strip_namespaces(root)
     for group in root.iter("g"):
         texts = tooltips.get(group.get("id", ""), [])
-        for mark, text in zip(list(_marks(group)), texts, strict=False):
+        marks = list(_marks(group))
+        if len(marks) != len(texts):  # some have no place and are not drawn, or all are an image
+            continue
+        for mark, text in zip(marks, texts, strict=True):
             ElementTree.SubElement(mark, "title").text = text
     for element in list(root):
         if element.tag == "metadata" or element.find("style") is not None:

@@ -42,8 +42,9 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path that replaces `path` if the block succeeds.
 
     The block writes a file or makes a folder at the temporary path, which lies beside `path` and
-    has the same suffix. If the block fails, or writes nothing, `path` is left as it was. Parent
-    folders are created.
+    has the same suffix. If the block fails, `path` is left as it was; a block that writes nothing
+    fails with a FileNotFoundError. Parent folders are created. A link to a folder stays: the folder
+    it points to is replaced.
 
     Parameters
     ----------
@@ -65,6 +66,8 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['answer.txt']
     """
     target = Path(path)
+    if target.is_dir():
+        target = target.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{PARTIAL_PREFIX}{secrets.token_hex(4)}-{target.name}")
     try:
@@ -73,6 +76,10 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
             _replace_folder(partial, target)
         else:
             os.replace(partial, target)
+    except OSError as error:
+        if error.filename is None or Path(error.filename) != partial:
+            raise
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     finally:
         if partial.is_dir():
             shutil.rmtree(partial, ignore_errors=True)
@@ -89,7 +96,7 @@ def _replace_folder(new: Path, target: Path) -> None:
     except OSError:
         os.replace(old, target)
         raise
-    shutil.rmtree(old)
+    shutil.rmtree(old, ignore_errors=True)  # the new folder is in place
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
