@@ -90,7 +90,7 @@ class TestScikitLearn:
         message = rf"{kind.__name__}\(\) got .* 'neighbours': did you mean 'neighbors'\?"
         with pytest.raises(TypeError, match=message):
             kind(neighbours=3)
-        with pytest.raises(TypeError, match="positional"):
+        with pytest.raises(TypeError, match="keyword arguments only"):
             kind(1)
         with pytest.raises(ValueError, match="neighbours"):
             kind().set_params(neighbours=3)

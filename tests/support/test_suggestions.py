@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 
+import pointforms as pf
 from pointforms.support.suggestions import suggest, suggests_parameters
 
 
@@ -44,3 +45,8 @@ def test_constructors_are_called_by_their_class():
         Model(epoch=3)
     with pytest.raises(TypeError, match=r"expected one of 'epochs'$"):
         Model(width=3)
+
+
+def test_constructors_without_positions_say_so():
+    with pytest.raises(TypeError, match=r"Classifier\(\) takes keyword arguments only, got 1"):
+        pf.PointFormClassifier(1)

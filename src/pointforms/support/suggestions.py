@@ -63,15 +63,18 @@ def suggests_parameters(function: Callable[_Arguments, _Result]) -> Callable[_Ar
     Traceback (most recent call last):
     TypeError: draw() got an unexpected keyword argument 'colour': did you mean 'color'?
     """
-    parameters = list(inspect.signature(function).parameters)
+    signature = inspect.signature(function).parameters
+    positional = sum(one.kind is not one.KEYWORD_ONLY for one in signature.values())
+    constructor = function.__name__ == "__init__"
 
     @wraps(function)
     def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        called = type(args[0]).__name__ if constructor and args else function.__name__
+        if constructor and positional == 1 < len(args):
+            raise TypeError(f"{called}() takes keyword arguments only, got {args[1]!r}")
         for name in kwargs:
-            if name not in parameters:
-                constructor = function.__name__ == "__init__"
-                called = type(args[0]).__name__ if constructor else function.__name__
-                known = [one for one in parameters if one != "self"]
+            if name not in signature:
+                known = [one for one in signature if one != "self"]
                 raise TypeError(
                     f"{called}() got an unexpected keyword argument {name!r}: "
                     f"{suggest(name, known)}"
