@@ -159,6 +159,21 @@ def test_archives(rng, tmp_path):
         pf.tasks.read(tmp_path / "mine.npz", label="class")
 
 
-def test_folds_must_be_numbers(table):
+@pytest.mark.parametrize("fold", ["a", 1.5, np.inf, "1.5"])
+def test_folds_must_be_whole_numbers(fold, table):
     with pytest.raises(ValueError, match="'fold' does not hold whole numbers"):
-        pf.tasks.read(table.assign(fold="a"), **COLUMNS)
+        pf.tasks.read(table.assign(fold=fold), **COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("fold", np.arange(12) % 2, "group p0 has clouds in the folds 0, 1: .* 5 more groups"),
+        ("fold", np.where(np.arange(12) < 6, -1, 7), "the folds are -1, 7: expected whole numbers"),
+        ("split", ["train"] * 9 + ["test"] * 3, "group p4 has clouds in the parts of the split"),
+        ("split", ["train"] * 6 + ["tset"] * 6, "split has the part 'tset'"),
+    ],
+)
+def test_folds_and_splits_keep_groups_together(column, values, message, table):
+    with pytest.raises(ValueError, match=message):
+        pf.tasks.read(table.assign(**{column: np.repeat(values, 8)}), **COLUMNS)

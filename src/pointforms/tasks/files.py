@@ -18,7 +18,7 @@ from pointforms.io import (
 )
 from pointforms.support.extras import need
 from pointforms.support.files import atomic
-from pointforms.tasks.task import Task
+from pointforms.tasks.task import Task, check_kept_together
 
 
 def read(
@@ -35,7 +35,8 @@ def read(
 ) -> Task:
     """Read a task from a table, a NumPy archive or AnnData.
 
-    Columns `fold` and `split`, where they exist, give the folds and the split.
+    Columns `fold` (0, 1, …) and `split` ("train", "validation", "test"), where they exist, give the
+    folds and the split. A group that they divide is an error.
 
     Parameters
     ----------
@@ -89,7 +90,14 @@ def read(
         raise ValueError(
             f"column {label!r} has only the value {str(classes[0])!r}: expected two or more"
         )
-    groups = columns.get(group or "group", np.array(clouds.ids))
+    groups = columns.get(group or "group", np.array(clouds.ids)).astype(str)
+    folds = _folds(columns["fold"]) if "fold" in columns else None
+    split = columns["split"].astype(str) if "split" in columns else None
+    # the task checks this too, but knows the groups by number only
+    if folds is not None:
+        check_kept_together(groups, folds, "folds")
+    if split is not None:
+        check_kept_together(groups, split, "parts of the split")
     return Task(
         name or (path.stem if path is not None else "table"),
         [points.numpy() for points in clouds],
@@ -99,8 +107,8 @@ def read(
         tuple(classes.tolist()),
         f"{label} of {len(clouds)} clouds" + (f" from {path.name}" if path is not None else ""),
         seed,
-        folds=_folds(columns["fold"]) if "fold" in columns else None,  # type: ignore[arg-type]
-        split=columns["split"].astype(str) if "split" in columns else None,  # type: ignore[arg-type]
+        folds=folds,  # type: ignore[arg-type]
+        split=split,  # type: ignore[arg-type]
     )
 
 
@@ -178,7 +186,13 @@ def _numbered(values: np.ndarray) -> np.ndarray:
 
 
 def _folds(values: np.ndarray) -> np.ndarray:
-    try:
-        return np.array([int(value) for value in values], dtype=np.int64)
-    except ValueError as error:
-        raise ValueError(f"column 'fold' does not hold whole numbers: {error}") from None
+    numbers = np.empty(len(values), dtype=np.int64)
+    for i, value in enumerate(values.tolist()):
+        try:
+            numbers[i] = int(value)
+            whole = numbers[i] == float(value)
+        except (ValueError, TypeError, OverflowError):
+            whole = False
+        if not whole:
+            raise ValueError(f"column 'fold' does not hold whole numbers: {value!r}")
+    return numbers

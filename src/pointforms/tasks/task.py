@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
 FOLDS = 5
+PARTS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +65,15 @@ class Task:
     seed : int, default 0
         Seed of the folds, and of the clouds where they are simulated.
     folds : (N,) array of int, optional
-        Cloud i is tested in fold folds[i] (default: five grouped, stratified folds).
+        Cloud i is tested in fold folds[i]; the folds are 0, 1, …, and none is empty (default: five
+        grouped, stratified folds).
     split : (N,) array of str, optional
         "train", "validation" or "test", grouped too (default: fold 0 tests and fold 1 validates).
+
+    Raises
+    ------
+    ValueError
+        If folds or parts of the split are not as described, or separate clouds of one group.
 
     Examples
     --------
@@ -103,8 +110,23 @@ class Task:
             folds = grouped_folds(self.labels, self.groups, self.seed, names=self.class_names)
             object.__setattr__(self, "folds", folds)
         if self.split is None:
-            parts = np.where(self.folds == 1, "validation", "train")
-            object.__setattr__(self, "split", np.where(self.folds == 0, "test", parts))
+            parts = np.where(np.asarray(self.folds) == 1, "validation", "train")
+            split = np.where(np.asarray(self.folds) == 0, "test", parts)
+            object.__setattr__(self, "split", split)
+        for name in ("labels", "groups", "folds", "split"):
+            values = np.asarray(getattr(self, name))
+            if values.shape != (len(self),):
+                raise ValueError(
+                    f"{name} of {self.name!r} has shape {values.shape}: expected one value for "
+                    f"each of {len(self)} clouds"
+                )
+            object.__setattr__(self, name, values)
+        check_folds(self.folds)
+        unknown = sorted(set(self.split.tolist()) - set(PARTS), key=str)
+        if unknown:
+            raise ValueError(f"split has the part {unknown[0]!r}: expected one of {PARTS}")
+        check_kept_together(self.groups, self.folds, "folds")
+        check_kept_together(self.groups, self.split, "parts of the split")
 
     def __len__(self) -> int:
         return len(self.clouds)
@@ -161,6 +183,42 @@ def paired_task(
     """Return a task of clouds that alternate between two classes; each pair is a group."""
     order = np.arange(len(clouds))
     return Task(name, clouds, order % 2, order // 2, feature_names, class_names, seed=seed)
+
+
+def check_folds(folds: np.ndarray) -> None:
+    """Raise an error unless folds are numbered from 0, at least two, and none is empty."""
+    present = np.unique(folds)
+    if folds.dtype.kind not in "iu" or present.tolist() != list(range(max(2, len(present)))):
+        shown = ", ".join(map(repr, present[:9].tolist())) + (", …" if len(present) > 9 else "")
+        raise ValueError(
+            f"the folds are {shown}: expected whole numbers from 0, at least two folds, none empty"
+        )
+
+
+def check_kept_together(groups: np.ndarray, sides: np.ndarray, what: str) -> None:
+    """Raise an error if a group has clouds on more than one side of a split.
+
+    Parameters
+    ----------
+    groups : (N,) array
+        The group of each cloud.
+    sides : (N,) array
+        Its fold, or its part of the split.
+    what : str
+        What the sides are called, for the message.
+    """
+    _, codes = np.unique(groups, return_inverse=True)
+    _, first = np.unique(codes, return_index=True)
+    apart = np.flatnonzero(sides != sides[first][codes])
+    if len(apart):
+        group = codes[apart[0]]
+        on = ", ".join(map(repr, np.unique(sides[codes == group]).tolist()))
+        count = len(np.unique(codes[apart]))
+        more = f" (and {count - 1} more groups are divided)" if count > 1 else ""
+        raise ValueError(
+            f"group {groups[apart[0]]!s} has clouds in the {what} {on}: "
+            f"expected every group on one side{more}"
+        )
 
 
 def grouped_folds(

@@ -25,16 +25,9 @@ def test_the_audit_finds_planted_leaks(table, folder, tmp_path):
     assert list(wrong) == ["copies"]
     assert "pS6 is a copy of cPARP" in wrong["copies"]
 
-    def spoil(content, facts):
-        content["fold"][0] = (content["fold"][0] + 1) % 5
-        facts["markers"][3] = "cPARP"
-
     made = prepare(table, tmp_path / "spoilt", ["efp"])["efp"]
-    with np.load(made / "clouds.npz") as archive:
-        content = {name: archive[name].copy() for name in archive.files}
     facts = json.loads((made / "task.json").read_text())
-    spoil(content, facts)
-    np.savez(made / "clouds.npz", **content)
+    facts["markers"][3] = "cPARP"
     (made / "task.json").write_text(json.dumps(facts))
     with np.load(made / "audit.npz") as archive:
         cells = {name: archive[name].copy() for name in archive.files}
@@ -42,4 +35,12 @@ def test_the_audit_finds_planted_leaks(table, folder, tmp_path):
     cells["conditions"][5] = "5/PDO/PDOs/SLV/DMSO/0"
     np.savez(made / "audit.npz", **cells)
     wrong = {one.what for one in audit(made) if not one.passed}
-    assert wrong == {"groups", "withheld markers", "cells", "controls"}
+    assert wrong == {"withheld markers", "cells", "controls"}
+
+    with np.load(made / "clouds.npz") as archive:
+        content = {name: archive[name].copy() for name in archive.files}
+    content["fold"][0] = (content["fold"][0] + 1) % 5
+    np.savez(made / "clouds.npz", **content)
+    [torn] = audit(made)
+    assert (torn.what, torn.passed) == ("groups", False)
+    assert "has clouds in the folds" in torn.details

@@ -1,0 +1,49 @@
+"""Folds and splits of a task: numbered from 0, none empty, every group on one side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pointforms as pf
+
+GROUPS = np.arange(12) // 2
+
+
+def made(**parts) -> pf.tasks.Task:
+    clouds = [np.eye(3, 2)] * 12
+    return pf.tasks.Task(
+        "noise", clouds, np.arange(12) % 2, GROUPS, ("x", "y"), ("a", "b"), **parts
+    )
+
+
+def test_folds_and_split_of_your_own_are_kept():
+    task = made(folds=GROUPS % 3, split=np.where(GROUPS < 4, "train", "test"))
+    assert task.folds.tolist() == (GROUPS % 3).tolist()
+    assert set(task.split) == {"train", "test"}
+    assert made(folds=list(GROUPS % 3)).split[:4].tolist() == ["test"] * 2 + ["validation"] * 2
+
+
+@pytest.mark.parametrize(
+    ("folds", "message"),
+    [
+        (np.where(GROUPS < 3, -1, 7), "the folds are -1, 7: expected whole numbers from 0"),
+        (GROUPS % 3 + 1, "the folds are 1, 2, 3: expected whole numbers from 0"),
+        (GROUPS % 2 * 2, "the folds are 0, 2: .* none empty"),
+        (GROUPS * 0, "the folds are 0: .* at least two folds"),
+        (GROUPS % 2 / 1, r"the folds are 0\.0, 1\.0: expected whole numbers"),
+        (GROUPS[:5], r"folds of 'noise' has shape \(5,\): expected one value for each of 12"),
+        (np.arange(12) % 2, r"group 0 has clouds in the folds 0, 1: .* \(and 5 more groups"),
+    ],
+)
+def test_bad_folds_are_refused(folds, message):
+    with pytest.raises(ValueError, match=message):
+        made(folds=folds)
+
+
+def test_bad_splits_are_refused():
+    with pytest.raises(ValueError, match="split has the part 'tset': expected one of"):
+        made(split=np.where(GROUPS < 3, "train", "tset"))
+    parts = np.where(np.arange(12) < 3, "train", "test")
+    with pytest.raises(ValueError, match="group 1 has clouds in the parts of the split 'test', 't"):
+        made(split=parts)
