@@ -1,71 +1,374 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
+import stat
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 from tests.helpers.small_fits import SMALL
 
 import pointforms as pf
-from pointforms.estimators import saving
+
+SAVED_BY_0_1_0 = Path(__file__).parents[1] / "data" / "saved-by-0.1.0"
+QUICK = SMALL | {"epochs": 1}
 
 
-class TestStorage:
-    def test_round_trip(self, fitted, data, tmp_path):
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def changed(folder: Path, kind: str = "classifier", weights=None, **config) -> Path:
+    """A model of 0.1.0, whose format has no checksum, with another configuration or weights.
+
+    Keys such as options__hidden replace single entries.
+    """
+    shutil.copytree(SAVED_BY_0_1_0 / kind, folder / "model")
+    file = folder / "model" / "estimator.json"
+    content = json.loads(file.read_text())
+    for key, value in config.items():
+        *outer, last = key.split("__", 1)
+        (content[outer[0]] if outer else content)[last] = value
+    file.write_text(json.dumps(content))
+    if weights is not None:
+        tensors = load_file(folder / "model" / "model.safetensors")
+        save_file(tensors | weights(tensors), folder / "model" / "model.safetensors")
+    return folder / "model"
+
+
+class TestRoundTrip:
+    def test_a_model_predicts_the_same(self, fitted, data, tmp_path):
         *_, test, _ = data
         fitted.save(tmp_path / "model")
         again = pf.load(tmp_path / "model")
         np.testing.assert_array_equal(again.predict_proba(test), fitted.predict_proba(test))
         assert again.get_params() == fitted.get_params()
+        assert again.classes_.dtype == fitted.classes_.dtype
         assert again.classes_.tolist() == fitted.classes_.tolist()
-        assert sorted(p.name for p in (tmp_path / "model").iterdir()) == [
-            "estimator.json", "model.safetensors",
-        ]  # fmt: skip
+        assert (again.history_, again.best_epoch_) == (fitted.history_, fitted.best_epoch_)
+        assert names(tmp_path / "model") == ["model.safetensors"]
         fitted.save(tmp_path / "model")  # over itself
 
     @pytest.mark.parametrize("kind", [pf.PointFormRegressor, pf.PointFormTransformer])
     def test_other_estimators(self, kind, data, tmp_path):
         clouds, y, _, test, _ = data
-        one = kind(**(SMALL | {"epochs": 2, "degree": (1, 2)})).fit(clouds, y)
+        one = kind(**(QUICK | {"degree": (1, 2)})).fit(clouds, y)
         one.save(tmp_path / "model")
         again = pf.load(tmp_path / "model")
         assert type(again) is kind
         method = "transform" if kind is pf.PointFormTransformer else "predict"
         np.testing.assert_array_equal(getattr(again, method)(test), getattr(one, method)(test))
 
-    def test_newer_and_damaged_files_say_so(self, fitted, tmp_path):
-        fitted.save(tmp_path / "model")
-        config = tmp_path / "model" / "estimator.json"
-        content = json.loads(config.read_text())
-        config.write_text(json.dumps(content | {"format": 99}))
-        with pytest.raises(ValueError, match="format 99, this version reads up to 1"):
-            pf.load(tmp_path / "model")
-        config.write_text(json.dumps(content)[:-20])
-        with pytest.raises(ValueError, match="is damaged"):
-            pf.load(tmp_path / "model")
-        config.write_text(json.dumps(content | {"class": "os.system"}))
-        with pytest.raises(ValueError, match=r"holds a 'os\.system': expected one of Point"):
-            pf.load(tmp_path / "model")
-        config.write_text(json.dumps(content))
-        weights = tmp_path / "model" / "model.safetensors"
-        weights.write_bytes(weights.read_bytes()[:-30])
-        with pytest.raises(ValueError, match="is damaged"):
-            pf.load(tmp_path / "model")
-        with pytest.raises(FileNotFoundError, match="no saved estimator"):
-            pf.load(tmp_path)
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"dtype": "float64"},
+            {"degree": (1, 2), "coefficients": "wedge", "head": 0},
+            {"hidden": [8, 8], "readout": "pool", "random_state": np.random.RandomState(0)},
+        ],
+    )
+    def test_all_kinds_of_networks(self, options, data, tmp_path):
+        clouds, y, groups, test, _ = data
+        one = pf.PointFormClassifier(**QUICK | options).fit(clouds, y, groups)
+        one.save(tmp_path / "model")
+        again = pf.load(tmp_path / "model")
+        np.testing.assert_array_equal(again.predict_proba(test), one.predict_proba(test))
+        for name, value in one.model_.state_dict().items():
+            assert again.model_.state_dict()[name].dtype == value.dtype
+        assert again.set_params(epochs=2).fit(clouds, y, groups).predict(test).shape == (40,)
 
-    def test_other_folders_are_left_alone(self, fitted, tmp_path):
-        (tmp_path / "notes.txt").write_text("mine")
+    @pytest.mark.parametrize(
+        ("labels", "weights"),
+        [
+            (np.array([0, 1]), {0: 1.0, 1: 5.0}),
+            (np.array([0, 1]), {np.int64(0): 1.0, np.int64(1): np.float32(5)}),
+            (np.array([False, True]), {False: 1.0, True: 5.0}),
+            (np.array(["a", "b"]), {"a": 1.0, np.str_("b"): 5.0}),
+            (np.array(["pairs", "values"]), {"pairs": 1.0, "values": 5.0}),
+            (np.array(["a", "b"], dtype=object), "balanced"),
+        ],
+    )
+    def test_class_weights_and_labels_keep_their_types(self, labels, weights, data, tmp_path):
+        clouds, y, groups, test, _ = data
+        one = pf.PointFormClassifier(**QUICK, class_weight=weights).fit(clouds, labels[y], groups)
+        one.save(tmp_path / "model")
+        again = pf.load(tmp_path / "model")
+        assert again.class_weight == weights
+        assert again.classes_.dtype == one.classes_.dtype
+        np.testing.assert_array_equal(again.predict(test), one.predict(test))
+        again.fit(clouds, labels[y], groups)  # with the weights it has
+
+    def test_the_callers_random_numbers_are_left_alone(self, fitted, tmp_path):
+        fitted.save(tmp_path / "model")
+        state = torch.get_rng_state()
+        pf.load(tmp_path / "model")
+        assert torch.equal(torch.get_rng_state(), state)
+
+    def test_a_class_of_your_own_can_be_loaded(self, data, tmp_path):
+        class Renamed(pf.PointFormClassifier):
+            """Joins the registry by being defined."""
+
+        own = Renamed(**QUICK).fit(*data[:3])
+        own.save(tmp_path / "own")
+        assert type(pf.load(tmp_path / "own")) is Renamed
+
+    def test_what_cannot_be_loaded_is_not_saved(self, fitted, tmp_path):
+        fitted.save(tmp_path)
+        before = (tmp_path / "model.safetensors").read_bytes()
+        other = pf.load(tmp_path).set_params(forms=9)  # not those of its network
+        with pytest.raises(ValueError, match="this PointFormClassifier cannot be saved: its weigh"):
+            other.save(tmp_path)
+        other = pf.load(tmp_path)
+        other.model_.mean.fill_(np.nan)
+        with pytest.raises(ValueError, match="cannot be saved: its weights 'mean' are not finite"):
+            other.save(tmp_path)
+        assert (tmp_path / "model.safetensors").read_bytes() == before
+
+
+class TestMachines:
+    def test_a_cache_does_not_travel(self, data, tmp_path):
+        one = pf.PointFormClassifier(**QUICK, cache=tmp_path / "cache").fit(*data[:3])
+        one.save(tmp_path / "model")
+        assert "cache" not in (tmp_path / "model" / "model.safetensors").read_bytes().decode("l1")
+        assert pf.load(tmp_path / "model").cache is None
+        aimed = changed(tmp_path / "old", options__cache=str(tmp_path / "elsewhere"))
+        again = pf.load(aimed)
+        assert again.cache is None
+        again.predict_proba(data[3])
+        assert not (tmp_path / "elsewhere").exists()
+
+    def test_a_device_that_is_not_there_becomes_the_cpu(self, data, tmp_path):
+        clouds = list(np.load(SAVED_BY_0_1_0 / "clouds.npy"))
+        with pytest.warns(UserWarning, match="saved with device='cuda:99', which is not available"):
+            again = pf.load(changed(tmp_path, options__device="cuda:99"))
+        assert again.device == "cpu"
+        assert np.isfinite(again.predict_proba(clouds)).all()
+
+    def test_files_have_the_permissions_of_the_user(self, fitted, tmp_path):
+        mask = os.umask(0o027)
+        try:
+            fitted.save(tmp_path / "model")
+        finally:
+            os.umask(mask)
+        assert stat.S_IMODE((tmp_path / "model" / "model.safetensors").stat().st_mode) == 0o640
+
+
+class TestReplacing:
+    """A folder holds the old model or the new one, complete, whatever fails in between."""
+
+    @pytest.fixture
+    def new(self, fitted, tmp_path):
+        fitted.save(tmp_path / "other")
+        return pf.load(tmp_path / "other").set_params(patience=7)
+
+    @pytest.fixture(params=["of this version", "of 0.1.0"])
+    def folder(self, request, fitted, tmp_path):
+        folder = tmp_path / "model"
+        if request.param == "of 0.1.0":
+            shutil.copytree(SAVED_BY_0_1_0 / "classifier", folder)
+        else:
+            fitted.save(folder)
+        (folder / "notes.txt").write_text("mine")
+        return folder
+
+    def test_other_files_stay(self, folder, new):
+        (folder / "figures").mkdir()
+        new.save(folder)
+        assert names(folder) == ["figures", "model.safetensors", "notes.txt"]
+        assert (folder / "notes.txt").read_text() == "mine"
+        assert pf.load(folder).patience == 7
+
+    def test_it_is_complete_at_every_step(self, folder, new, monkeypatch):
+        """What a kill would leave: the folder is read before and after each step."""
+        seen = []
+
+        def watched(function):
+            def call(*args, **kwargs):
+                seen.append(pf.load(folder).patience)
+                result = function(*args, **kwargs)
+                seen.append(pf.load(folder).patience)
+                return result
+
+            return call
+
+        for place, name in ((os, "fsync"), (os, "replace"), (Path, "unlink")):
+            monkeypatch.setattr(place, name, watched(getattr(place, name)))
+        new.save(folder)
+        assert seen[:4] == [20, 20, 20, 7]
+        assert set(seen[4:]) == {7}
+
+    @pytest.mark.parametrize("step", ["fsync", "replace"])
+    def test_a_full_disk_leaves_the_old_model(self, step, folder, new, monkeypatch):
+        before = names(folder)
+
+        def full(*_, **__):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, step, full)
+        with pytest.raises(OSError, match="No space left"):
+            new.save(folder)
+        assert names(folder) == before
+        assert pf.load(folder).patience == 20
+
+    def test_files_of_your_own_with_our_old_name_stay(self, fitted, tmp_path):
+        fitted.save(tmp_path)
+        (tmp_path / "estimator.json").write_text('{"note": "mine"}')
+        fitted.save(tmp_path)
+        assert (tmp_path / "estimator.json").read_text() == '{"note": "mine"}'
+        assert pf.load(tmp_path).get_params() == fitted.get_params()
+
+    def test_several_can_save_to_one_folder(self, fitted, tmp_path):
+        def save(patience: int) -> int:
+            one = pf.load(tmp_path / "other").set_params(patience=patience)
+            one.save(tmp_path / "model")
+            return pf.load(tmp_path / "model").patience  # the model of one of them
+
+        fitted.save(tmp_path / "other")
+        with ThreadPoolExecutor(4) as threads:
+            assert set(threads.map(save, range(1, 13))) <= set(range(1, 13))
+        assert names(tmp_path / "model") == ["model.safetensors"]
+
+    @pytest.mark.parametrize("name", ["notes.txt", "model.safetensors", "estimator.json"])
+    def test_other_folders_are_left_alone(self, name, fitted, tmp_path):
+        (tmp_path / name).write_text("mine")
         with pytest.raises(ValueError, match="holds something else"):
             fitted.save(tmp_path)
-        assert (tmp_path / "notes.txt").read_text() == "mine"
+        assert (tmp_path / name).read_text() == "mine"
+        with pytest.raises(ValueError, match="is a file: expected a folder"):
+            fitted.save(tmp_path / name)
+
+    def test_a_killed_first_save_can_be_repeated(self, fitted, tmp_path):
+        (tmp_path / ".part-1234-model.safetensors").write_bytes(b"half")
+        fitted.save(tmp_path)
+        assert pf.load(tmp_path).classes_.tolist() == [0, 1]
+
+
+class TestDamage:
+    def test_no_model(self, tmp_path):
+        for folder in (tmp_path, tmp_path / "absent"):
+            with pytest.raises(FileNotFoundError, match="no saved estimator in"):
+                pf.load(folder)
+
+    def test_a_flipped_bit_anywhere_is_found(self, fitted, tmp_path, rng):
+        fitted.save(tmp_path)
+        file = tmp_path / "model.safetensors"
+        content = file.read_bytes()
+        header = int.from_bytes(content[:8], "little")
+        places = [
+            *range(8),
+            *rng.integers(8, header + 8, 30),
+            *rng.integers(header, len(content), 20),
+        ]
+        for place in places:
+            damaged = bytearray(content)
+            damaged[place] ^= 1 << rng.integers(8)
+            file.write_bytes(damaged)
+            with pytest.raises(ValueError, match=r"test_a_flipped_bit.* cannot be loaded: "):
+                pf.load(tmp_path)
+
+    def test_a_file_that_was_cut_off_is_found(self, fitted, tmp_path, rng):
+        fitted.save(tmp_path)
+        file = tmp_path / "model.safetensors"
+        content = file.read_bytes()
+        for length in [*range(10), *rng.integers(10, len(content), 20), len(content) - 1]:
+            file.write_bytes(content[:length])
+            with pytest.raises(ValueError, match="cannot be loaded: "):
+                pf.load(tmp_path)
+        file.write_bytes(content + b"\0")
+        with pytest.raises(ValueError, match="bytes do not fit the header"):
+            pf.load(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("config", "message"),
+        [
+            ({"format": 99}, "has format 99, this version reads up to 2: update"),
+            ({"format": True}, "has format True"),
+            ({"class": "os.system"}, r"holds a 'os\.system': expected one of Point"),
+            ({"class": ["PointFormClassifier"]}, "holds a .* expected one of Point"),
+            ({"options": []}, "its configuration is damaged: no options"),
+            ({"options__hiden": [4]}, "'hiden' is no option: did you mean 'hidden'"),
+            ({"options__forms": "2"}, "option forms is '2': Input should be a valid integer"),
+            ({"options__forms": True}, "option forms is True"),
+            ({"options__hidden": "ab"}, "option hidden is 'ab'"),
+            ({"options__dtype": "float16"}, "option dtype is 'float16'"),
+            ({"options__bandwidth": float("nan")}, "option bandwidth is nan"),
+            ({"options__neighbors": 0}, "neighbors=0: expected at least 2"),
+            ({"options__device": "meta"}, "device='meta' holds no numbers"),
+            ({"options__device": "toaster"}, "toaster"),
+            ({"options__dtype": "float64"}, r"are \('F32', .*\): its options describe \('F64'"),
+            ({"options__forms": 3}, "its weights .* its options describe"),
+            ({"options__hidden": [50000, 50000]}, "its weights .* its options describe"),
+            ({"options__hidden": [4] * 10**4}, "more layers than it has weights"),
+            ({"options__degree": 10**9, "learned__n_features_in_": 2 * 10**9}, "is too high"),
+            ({"options__head": 0}, "has 2 entries for 32 outputs"),
+            ({"learned__predict": 1}, "'predict' is no fitted attribute"),
+            ({"learned__model_": 1}, "'model_' is no fitted attribute"),
+            ({"learned": {}}, "the fitted attribute 'n_features_in_' is missing"),
+            ({"learned__n_features_in_": 10**12}, "its weights .* its options describe"),
+            ({"learned__n_features_in_": "2"}, "attribute n_features_in_ is '2'"),
+            ({"learned__dimension_": -1}, "attribute dimension_ is -1"),
+            ({"learned__history_": [{"train": "x"}]}, "attribute history_ is"),
+            ({"learned__classes_": ["a", "b"]}, "attribute classes_ is"),
+            ({"learned__classes_": {"values": ["a"], "dtype": "<U1"}}, "has 1 entries for 2 outp"),
+            ({"learned__classes_": {"values": ["a", "a"], "dtype": "<U1"}}, "different values"),
+            ({"learned__classes_": {"values": ["ab", "a"], "dtype": "<U1"}}, "has other values"),
+            ({"learned__classes_": {"values": [1.5, 2], "dtype": "<i8"}}, "has other values"),
+            ({"learned__classes_": {"values": [1, 2], "dtype": "i4,i4"}}, "type 'i4,i4' is none"),
+            ({"learned__classes_": {"values": [[], {}], "dtype": "O"}}, "something else than text"),
+            ({"learned__classes_": {"values": ["a", "b"], "dtype": "<U99999999"}}, "is too large"),
+        ],
+    )  # fmt: skip
+    def test_the_configuration_is_not_trusted(self, config, message, tmp_path):
+        folder = changed(tmp_path, **config)
+        size = sum(file.stat().st_size for file in folder.iterdir())
+        tracemalloc.start()
+        try:
+            with pytest.raises(ValueError, match=f"model' cannot be loaded: .*{message}"):
+                pf.load(folder)
+            assert tracemalloc.get_traced_memory()[1] < 30 * size + 2**22
+        finally:
+            tracemalloc.stop()
+
+    @pytest.mark.parametrize("text", ["", "[" * 10**5, "[1]", "null", '{"format": 1', "\x00", "{}"])
+    def test_json_of_other_forms(self, text, tmp_path):
+        folder = changed(tmp_path)
+        (folder / "estimator.json").write_text(text)
+        with pytest.raises(ValueError, match="cannot be loaded: "):
+            pf.load(folder)
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            (lambda old: {"mean": old["mean"] * np.nan}, "'mean' are not finite"),
+            (lambda old: {"more": torch.zeros(1)}, "weights 'more', which its options do not desc"),
+            (lambda old: {"mean": torch.zeros(3)}, "weights 'mean' are .*: its options describe"),
+            (lambda old: {"mean": old["mean"].double()}, "weights 'mean' are .*'F64'"),
+        ],
+    )
+    def test_the_weights_are_not_trusted(self, weights, message, tmp_path):
+        with pytest.raises(ValueError, match=f"model' cannot be loaded: .*{message}"):
+            pf.load(changed(tmp_path, weights=weights))
+
+    def test_half_a_model_of_0_1_0(self, tmp_path):
+        folder = changed(tmp_path)
+        (folder / "model.safetensors").rename(tmp_path / "weights")
+        with pytest.raises(ValueError, match=r"cannot be loaded: .*model\.safetensors"):
+            pf.load(folder)
+        (tmp_path / "weights").rename(folder / "model.safetensors")
+        (folder / "estimator.json").unlink()
+        with pytest.raises(ValueError, match="are not those of a saved estimator"):
+            pf.load(folder)
 
 
 class TestSavedBy010:
     """Models that version 0.1.0 saved, and what it predicted with them."""
-
-    folder = Path(__file__).parents[1] / "data" / "saved-by-0.1.0"
 
     @pytest.mark.parametrize(
         ("name", "kind", "method"),
@@ -76,9 +379,9 @@ class TestSavedBy010:
         ],
     )
     def test_they_predict_the_same(self, name, kind, method, tmp_path):
-        clouds = list(np.load(self.folder / "clouds.npy"))
-        expected = np.load(self.folder / "expected.npz")[name]
-        estimator = pf.load(self.folder / name)
+        clouds = list(np.load(SAVED_BY_0_1_0 / "clouds.npy"))
+        expected = np.load(SAVED_BY_0_1_0 / "expected.npz")[name]
+        estimator = pf.load(SAVED_BY_0_1_0 / name)
         assert type(estimator) is kind
         np.testing.assert_allclose(getattr(estimator, method)(clouds), expected, atol=1e-6)
         estimator.save(tmp_path / "again")
@@ -86,29 +389,28 @@ class TestSavedBy010:
         np.testing.assert_allclose(getattr(again, method)(clouds), expected, atol=1e-6)
 
     def test_labels_are_those_of_fit(self):
-        estimator = pf.load(self.folder / "classifier")
+        estimator = pf.load(SAVED_BY_0_1_0 / "classifier")
         assert estimator.classes_.tolist() == ["round", "wide"]
         assert estimator.history_[estimator.best_epoch_]["validation"] > 0
 
+    def test_models_in_double_precision(self, tmp_path):
+        def double(tensors):
+            return {name: value.double() for name, value in tensors.items()}
 
-def test_a_class_of_your_own_can_be_loaded(fitted, data, tmp_path):
-    class Renamed(pf.PointFormClassifier):
-        """Joins the registry by being defined."""
+        clouds = list(np.load(SAVED_BY_0_1_0 / "clouds.npy"))
+        again = pf.load(changed(tmp_path, weights=double, options__dtype="float64"))
+        expected = np.load(SAVED_BY_0_1_0 / "expected.npz")["classifier"]
+        np.testing.assert_allclose(again.predict_proba(clouds), expected, atol=1e-6)
 
-    own = Renamed(**SMALL | {"epochs": 1}).fit(*data[:3])
-    own.save(tmp_path / "own")
-    assert type(pf.load(tmp_path / "own")) is Renamed
-
-
-def test_a_failed_save_leaves_the_old_model(fitted, data, tmp_path, monkeypatch):
-    fitted.save(tmp_path / "model")
-    before = pf.load(tmp_path / "model").predict_proba(data[3])
-
-    def fail(*_):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(saving, "save_file", fail)
-    with pytest.raises(OSError, match="no space"):
-        fitted.save(tmp_path / "model")
-    np.testing.assert_array_equal(pf.load(tmp_path / "model").predict_proba(data[3]), before)
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    @pytest.mark.parametrize(
+        ("labels", "weights", "expected"),
+        [
+            ({"values": [0, 1], "dtype": "<i8"}, {"0": 1.0, "1": 5.0}, {0: 1.0, 1: 5.0}),
+            ({"values": [False, True], "dtype": "|b1"}, {"true": 5.0}, {True: 5.0}),
+            ({"values": [1.0, 2.0], "dtype": "<f8"}, {"1": 5.0}, {1: 5.0}),
+            ({"values": ["1", "b"], "dtype": "<U1"}, {"1": 5.0}, {"1": 5.0}),
+        ],
+    )
+    def test_weights_name_the_classes_again(self, labels, weights, expected, tmp_path):
+        config = {"options__class_weight": weights, "learned__classes_": labels}
+        assert pf.load(changed(tmp_path, **config)).class_weight == expected

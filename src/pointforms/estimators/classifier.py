@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.point_form_estimator import PointFormEstimator
+from pointforms.estimators.saved_values import Attribute, Labels
 
 if TYPE_CHECKING:
     from pointforms.explain.salience import Salience
@@ -55,7 +56,7 @@ class PointFormClassifier(NetworkClassifier, PointFormEstimator):  # type: ignor
     (40, 4, 4)
     """
 
-    _learned = (*PointFormEstimator._learned, "classes_")
+    _learned = PointFormEstimator._learned | {"classes_": Attribute(Labels, "outputs")}
 
     def explain(
         self,

@@ -11,11 +11,13 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import torch
+from pydantic import NonNegativeInt, PositiveInt
 from sklearn.utils.validation import check_is_fitted
 
 from pointforms.estimators import saving
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import apply
+from pointforms.estimators.saved_values import Attribute
 from pointforms.estimators.trainer import Fit
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.gram import gram_fields
@@ -133,12 +135,12 @@ class PointFormEstimator(NetworkEstimator):
     n_jobs: int | None = None
 
     # Attributes of a fitted estimator that are saved beside its network.
-    _learned: ClassVar[tuple[str, ...]] = (
-        "n_features_in_",
-        "dimension_",
-        "best_epoch_",
-        "history_",
-    )
+    _learned: ClassVar[dict[str, Attribute]] = {
+        "n_features_in_": Attribute(PositiveInt),
+        "dimension_": Attribute(PositiveInt),
+        "best_epoch_": Attribute(NonNegativeInt),
+        "history_": Attribute(list[dict[str, float]]),
+    }
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -247,9 +249,11 @@ class PointFormEstimator(NetworkEstimator):
         return matrices[:, 0] if isinstance(self.degree, Integral) else matrices
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a folder: JSON and safetensors, no pickle.
+        """Write the fitted estimator to a folder: safetensors and JSON, no pickle.
 
-        :func:`pointforms.load` reads it. A model that is already there is replaced.
+        :func:`pointforms.load` reads it. A model that is already there is replaced in one step;
+        other files of the folder stay. The option `cache`, a folder of this machine, is not
+        written, nor is a `random_state` that is no number.
 
         Parameters
         ----------

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from pydantic import FiniteFloat
 from sklearn.base import RegressorMixin
 
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
+from pointforms.estimators.saved_values import Attribute
 from pointforms.estimators.targets import NumberTargets
 
 
@@ -48,7 +50,11 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
     (40,)
     """
 
-    _learned = (*PointFormEstimator._learned, "target_mean_", "target_scale_", "single_target_")
+    _learned = PointFormEstimator._learned | {
+        "target_mean_": Attribute(list[FiniteFloat], "outputs"),
+        "target_scale_": Attribute(list[FiniteFloat], "outputs"),
+        "single_target_": Attribute(bool),
+    }
 
     def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
         """Learn to predict numbers.
