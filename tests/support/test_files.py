@@ -33,12 +33,28 @@ def test_parent_folders_are_created(tmp_path):
 def test_a_folder_replaces_the_old_one(tmp_path):
     target = tmp_path / "model"
     target.mkdir()
-    (target / "old.txt").write_text("old")
+    (target / "content.txt").write_text("old")
+    with atomic(target) as partial:
+        partial.mkdir()
+        (partial / "content.txt").write_text("new")
+        assert (target / "content.txt").read_text() == "old"
+    assert names(tmp_path) == ["content.txt", "model"]
+    assert (target / "content.txt").read_text() == "new"
+
+
+def test_other_files_of_a_folder_stay(tmp_path):
+    target = tmp_path / "task"
+    (target / "figures").mkdir(parents=True)
+    (target / "figures" / "one.svg").write_text("mine")
+    (target / "notes.txt").write_text("mine")
+    (target / "link").symlink_to("nowhere")
     with atomic(target) as partial:
         partial.mkdir()
         (partial / "new.txt").write_text("new")
-        assert names(target) == ["old.txt"]
-    assert names(tmp_path) == ["model", "new.txt"]
+    assert names(tmp_path) == ["figures", "link", "new.txt", "notes.txt", "one.svg", "task"]
+    assert (target / "notes.txt").read_text() == "mine"
+    assert (target / "figures" / "one.svg").read_text() == "mine"
+    assert (target / "link").is_symlink()
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
@@ -99,7 +115,7 @@ def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
     move = os.replace
 
     def full(source: Path, place: Path) -> None:
-        if Path(place) == target and not (Path(source) / "old.txt").exists():
+        if Path(place) == target and not Path(source).name.endswith("-old"):
             raise OSError("no space left")
         move(source, place)
 
@@ -112,6 +128,29 @@ def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space left"):
         write_folder()
     assert names(tmp_path) == ["model", "old.txt"]
+
+
+def test_an_old_folder_that_cannot_return_is_named(tmp_path, monkeypatch):
+    target = tmp_path / "model"
+    target.mkdir()
+    (target / "old.txt").write_text("old")
+    move = os.replace
+
+    def full(source: Path, place: Path) -> None:
+        if Path(place) == target:
+            raise OSError("no space left")
+        move(source, place)
+
+    monkeypatch.setattr(os, "replace", full)
+
+    def write_folder() -> None:
+        with atomic(target) as partial:
+            partial.mkdir()
+
+    with pytest.raises(OSError, match=r"no space left.*its old content is in '.*-old'"):
+        write_folder()
+    [kept] = tmp_path.iterdir()
+    assert (kept / "old.txt").read_text() == "old"
 
 
 def test_writing_nothing_is_an_error(tmp_path):

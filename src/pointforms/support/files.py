@@ -44,7 +44,9 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     The block writes a file or makes a folder at the temporary path, which lies beside `path` and
     has the same suffix. If the block fails, `path` is left as it was; a block that writes nothing
     fails with a FileNotFoundError. Parent folders are created. A link to a folder stays: the folder
-    it points to is replaced.
+    it points to is replaced. Files of an old folder that the new one lacks are kept. A folder takes
+    two moves; a process that is killed between them leaves the old one under a name that starts
+    with `.part-` and ends in `-old`.
 
     Parameters
     ----------
@@ -89,12 +91,24 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def _replace_folder(new: Path, target: Path) -> None:
     """Move the old folder aside first: a folder can only be moved to where there is none."""
+    for entry in target.iterdir():  # what the block did not write is somebody else's
+        if not os.path.lexists(new / entry.name):
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.copytree(entry, new / entry.name, symlinks=True)
+            else:
+                shutil.copy2(entry, new / entry.name, follow_symlinks=False)
     old = new.with_name(f"{new.name}-old")
     os.replace(target, old)
     try:
         os.replace(new, target)
-    except OSError:
-        os.replace(old, target)
+    except OSError as error:
+        try:
+            os.replace(old, target)
+        except OSError:
+            raise OSError(
+                f"{os.fspath(target)!r} could not be replaced ({error}); "
+                f"its old content is in {os.fspath(old)!r}"
+            ) from error
         raise
     shutil.rmtree(old, ignore_errors=True)  # the new folder is in place
 
