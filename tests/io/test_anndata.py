@@ -65,3 +65,38 @@ def test_backed_and_broken_anndata(rng, tmp_path):
     (tmp_path / "broken.h5ad").write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"broken\.h5ad"):
         read_anndata(tmp_path / "broken.h5ad", "patient")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_only_what_is_asked_for_is_read(rng, sparse, tmp_path):
+    data, X = annotated(rng, sparse)
+    data.obsm["bomb"] = np.zeros((9, 10**4))
+    data.uns["bomb"] = np.zeros(10**5)
+    file = tmp_path / "cells.h5ad"
+    data.write_h5ad(file, compression="gzip")
+    rows = [0, 1, 4, 6]
+    np.testing.assert_array_equal(read_anndata(file, "patient", max_bytes=999)[0].numpy(), X[rows])
+    layered = read_anndata(file, "patient", layer="log", max_bytes=999)
+    np.testing.assert_array_equal(layered[0].numpy(), 2 * X[rows])
+    assert layered.feature_names == ("g0", "g1", "g2", "g3")
+    reduced = read_anndata(file, "patient", use_rep="X_pca", max_bytes=999)
+    np.testing.assert_array_equal(reduced[0].numpy(), data.obsm["X_pca"][rows])
+    with pytest.raises(
+        ValueError, match=r"cells\.h5ad' declares arrays of .*, more than max_bytes"
+    ):
+        read_anndata(file, "patient", use_rep="bomb", max_bytes=999)
+    with pytest.raises(ValueError, match="no 'X_umap' in obsm: expected one of 'X_pca', 'bomb'"):
+        read_anndata(file, "patient", use_rep="X_umap")
+
+
+def test_sparse_cells_count_as_dense_ones(tmp_path):
+    import anndata
+
+    empty = scipy.sparse.csr_matrix((9, 10**9), dtype=np.float32)  # 36 GB as an array
+    obs = pd.DataFrame({"patient": list("bbaabcbca")}, index=[f"cell{i}" for i in range(9)])
+    cells = anndata.AnnData(obs=obs, obsm={"wide": empty})
+    with pytest.raises(ValueError, match=r"'AnnData' declares arrays of 33\.53 GiB"):
+        read_anndata(cells, "patient", use_rep="wide")
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    with pytest.raises(ValueError, match=r"cells\.h5ad' declares arrays of 33\.53 GiB"):
+        read_anndata(tmp_path / "cells.h5ad", "patient", use_rep="wide")

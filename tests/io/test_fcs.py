@@ -44,3 +44,15 @@ def test_fcs_folders_must_hold_something(tmp_path):
     (tmp_path / "broken.fcs").write_bytes(b"FCS3.1 but no more")
     with pytest.raises(ValueError, match=r"broken\.fcs cannot be read as FCS"):
         read_fcs(tmp_path)
+
+
+def test_files_larger_than_the_limit_are_not_read(rng, tmp_path):
+    for name in "ab":
+        write_fcs(tmp_path / f"{name}.fcs", rng.normal(size=(6, 3)), ["A", "B", "C"])
+    with pytest.raises(
+        ValueError, match=r"a\.fcs' declares arrays of 0\.14 KiB, more than max_byt"
+    ):
+        read_fcs(tmp_path, max_bytes=100)
+    with pytest.raises(ValueError, match=r"b\.fcs' declares arrays of 0\.28 KiB"):  # both files
+        read_fcs(tmp_path, max_bytes=200)
+    assert len(read_fcs(tmp_path, max_bytes=300)) == 2

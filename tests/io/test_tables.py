@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 import pytest
 
@@ -129,3 +130,57 @@ def test_annotations_have_one_value_per_cloud(frame):
     assert clouds.feature_names == ("x", "y", "count")
     assert list(values) == ["age"]
     assert values["age"].tolist() == [61, 47, 30]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_tables_larger_than_the_limit_are_not_read(suffix, tmp_path):
+    rows = pa.table({"id": ["a"] * 10**4, "x": np.zeros(10**4), "y": np.zeros(10**4)})
+    file = tmp_path / f"table{suffix}"
+    (parquet.write_table if suffix == ".parquet" else csv.write_csv)(rows, file)
+    with pytest.raises(
+        ValueError, match=rf"table\{suffix}' declares arrays of .* max_bytes=10000 "
+    ):
+        read_table(file, "id", max_bytes=10**4)
+    with pytest.raises(ValueError, match="declares arrays of"):
+        read_annotated_table(file, "id", max_bytes=10**4)
+    assert read_table(file, "id", max_bytes=10**6).sizes.tolist() == [10**4]
+
+
+def test_only_columns_that_are_asked_for_are_read(tmp_path):
+    rows = {"id": ["a", "a", "b"], "x": [0.0, 1.0, 2.0], "blob": ["z" * 10**5] * 3}
+    parquet.write_table(pa.table(rows), tmp_path / "table.parquet")
+    assert read_table(tmp_path / "table.parquet", "id", ["x"], max_bytes=200).ids == ("a", "b")
+    with pytest.raises(ValueError, match=r"declares arrays of 0\.29 MiB"):  # text counts too
+        read_table(tmp_path / "table.parquet", "id", max_bytes=200)
+
+
+def test_parquet_in_many_batches(tmp_path):
+    """Categories may have another dictionary in every row group."""
+    ids = np.repeat(["b", "a", "c"], 50_000)
+    frame = pd.DataFrame({"id": ids, "kind": ids, "x": np.arange(150_000.0)})
+    frame = frame.astype({"id": "category", "kind": "category"})
+    frame.to_parquet(tmp_path / "table.parquet", row_group_size=40_000)
+    clouds, values = read_annotated_table(tmp_path / "table.parquet", "id", annotations=["kind"])
+    assert clouds.ids == ("b", "a", "c")
+    assert values["kind"].tolist() == ["b", "a", "c"]
+    np.testing.assert_array_equal(clouds.points[:, 0].numpy(), frame.x)
+
+
+def test_columns_of_one_name_in_a_file(tmp_path):
+    twice = pa.table([["a", "b"], [0.0, 1.0], [2.0, 3.0]], names=["id", "x", "x"])
+    parquet.write_table(twice, tmp_path / "table.parquet")
+    with pytest.raises(ValueError, match="several columns called 'x'"):
+        read_table(tmp_path / "table.parquet", "id")
+
+
+def test_damaged_parquet_raises_expected_errors_only(frame, rng, tmp_path):
+    frame.to_parquet(tmp_path / "good.parquet")
+    content = (tmp_path / "good.parquet").read_bytes()
+    for place in rng.integers(0, len(content), 40):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << rng.integers(8)
+        (tmp_path / "bad.parquet").write_bytes(damaged)
+        try:
+            read_table(tmp_path / "bad.parquet", "sample")
+        except (ValueError, TypeError) as error:
+            assert str(error)  # noqa: PT017

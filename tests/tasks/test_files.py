@@ -177,3 +177,18 @@ def test_folds_must_be_whole_numbers(fold, table):
 def test_folds_and_splits_keep_groups_together(column, values, message, table):
     with pytest.raises(ValueError, match=message):
         pf.tasks.read(table.assign(**{column: np.repeat(values, 8)}), **COLUMNS)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npz", ".h5ad"])
+def test_files_larger_than_the_limit_are_not_read(suffix, table, tmp_path):
+    file = tmp_path / f"mine{suffix}"
+    if suffix == ".h5ad":
+        cells = table.set_index(table.index.astype(str))
+        data = anndata.AnnData(cells[["cd3", "cd4"]], obs=cells[list(COLUMNS.values())])
+        data.write_h5ad(file)
+    else:
+        pf.tasks.write(pf.tasks.read(table, **COLUMNS), file)
+    columns = COLUMNS if suffix == ".h5ad" else {}
+    with pytest.raises(ValueError, match=rf"mine\{suffix}' declares arrays of"):
+        pf.tasks.read(file, **columns, max_bytes=1000)
+    assert len(pf.tasks.read(file, **columns, max_bytes=10**5)) == 12

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +19,7 @@ from pointforms.io.columns import (
     existing_file,
     group_rows,
 )
+from pointforms.io.limits import check_size
 from pointforms.support.extras import need
 from pointforms.support.suggestions import suggest
 
@@ -28,6 +32,7 @@ def read_anndata(
     cloud: str,
     use_rep: str | None = None,
     layer: str | None = None,
+    max_bytes: int | None = None,
 ) -> Clouds:
     """Read clouds of cells from AnnData, one cloud per value of a column of `obs`.
 
@@ -44,6 +49,10 @@ def read_anndata(
         Take the coordinates from `data.obsm[use_rep]` instead of `data.X`.
     layer : str or None, default None
         Take the coordinates from `data.layers[layer]` instead of `data.X`.
+    max_bytes : int or None, default None
+        The largest size of the coordinates, sparse ones counted as dense, and of `obs` that is
+        accepted, in bytes. None stands for the environment variable POINTFORMS_MAX_BYTES, or for
+        8 GiB.
 
     Returns
     -------
@@ -58,7 +67,7 @@ def read_anndata(
     >>> clouds.ids, clouds.sizes.tolist()
     (('b', 'a'), [2, 1])
     """
-    return read_annotated_anndata(data, cloud, use_rep, layer)[0]
+    return read_annotated_anndata(data, cloud, use_rep, layer, max_bytes=max_bytes)[0]
 
 
 def read_annotated_anndata(
@@ -68,6 +77,7 @@ def read_annotated_anndata(
     layer: str | None = None,
     annotations: Sequence[str] = (),
     optional: Sequence[str] = (),
+    max_bytes: int | None = None,
 ) -> tuple[Clouds, Annotations]:
     """Read clouds and columns of `obs` with one value per cloud, such as labels, from AnnData.
 
@@ -88,6 +98,10 @@ def read_annotated_anndata(
         Columns of `data.obs` to read, each constant within a cloud.
     optional : sequence of str, default ()
         Further columns to read where they exist.
+    max_bytes : int or None, default None
+        The largest size of the coordinates, sparse ones counted as dense, and of `obs` that is
+        accepted, in bytes. None stands for the environment variable POINTFORMS_MAX_BYTES, or for
+        8 GiB.
 
     Returns
     -------
@@ -107,31 +121,32 @@ def read_annotated_anndata(
     ['yes', 'no']
     """
     anndata = need("anndata", "sc")
-    if isinstance(data, str | os.PathLike):
-        path = existing_file(data)
-        try:
-            data = anndata.read_h5ad(path)
-        except (OSError, KeyError, ValueError) as error:
-            raise ValueError(f"{str(path)!r} cannot be read as .h5ad: {error}") from None
-    if data.isbacked:
-        data = data.to_memory()
     if use_rep is not None and layer is not None:
         raise ValueError(f"use_rep={use_rep!r} and layer={layer!r}: expected one of them, not both")
+    source = data if isinstance(data, str | os.PathLike) else "AnnData"
+    if isinstance(data, str | os.PathLike):
+        data = _read_h5ad(anndata, existing_file(data), use_rep, layer, max_bytes)
+    if data.isbacked:
+        if data.X is not None:
+            check_size(source, data.n_obs * data.n_vars * data.X.dtype.itemsize, max_bytes)
+        data = data.to_memory()
     annotations = [*annotations, *(name for name in optional if name in data.obs)]
     for name in (cloud, *annotations):
         if name not in data.obs:
             raise ValueError(f"no column {name!r} in obs: {suggest(name, data.obs.columns)}")
-    for key, place, where in ((use_rep, data.obsm, "obsm"), (layer, data.layers, "layers")):
-        if key is not None and key not in place:
-            raise ValueError(f"no {key!r} in {where}: {suggest(key, place.keys())}")
+    _check_key(use_rep, data.obsm, "obsm")
+    _check_key(layer, data.layers, "layers")
     if use_rep is not None:
         values = data.obsm[use_rep]
-        names = [f"{use_rep}_{j}" for j in range(values.shape[1])]
     else:
         values = data.X if layer is None else data.layers[layer]
-        names = list(data.var_names)
-        if values is None:
-            raise ValueError("X is empty: expected the name of a layer or use_rep")
+    if values is None:
+        raise ValueError("X is empty: expected the name of a layer or use_rep")
+    if hasattr(values, "toarray"):  # which is what happens to it
+        check_size(source, math.prod(values.shape) * values.dtype.itemsize, max_bytes)
+    names = list(data.var_names)
+    if use_rep is not None:
+        names = [f"{use_rep}_{j}" for j in range(values.shape[1])]
     column = data.obs[cloud]
     if column.isna().any():
         raise ValueError(f"obs[{cloud!r}] is empty for {int(column.isna().sum())} cells")
@@ -143,3 +158,57 @@ def read_annotated_anndata(
     if not hasattr(values, "toarray"):
         values = np.asarray(values)
     return group_rows(values, codes, list(ids), names), values_per_cloud
+
+
+def _check_key(key: str | None, keys: Iterable[str], where: str) -> None:
+    if key is not None and key not in keys:
+        raise ValueError(f"no {key!r} in {where}: {suggest(key, keys)}")
+
+
+def _read_h5ad(
+    anndata: Any, path: Path, use_rep: str | None, layer: str | None, max_bytes: int | None
+) -> anndata.AnnData:
+    """Read `obs`, `var` and the coordinates, if they are not too large, and nothing else."""
+    with _opened(path) as file:
+        keys = {place: list(file.get(place, ())) for place in ("obsm", "layers")}
+        is_group = hasattr(file["obs"], "keys")
+    _check_key(use_rep, keys["obsm"], "obsm")
+    _check_key(layer, keys["layers"], "layers")
+    values = "X" if layer is None else f"layers/{layer}"
+    if use_rep is not None:
+        values = f"obsm/{use_rep}"
+    wanted = ["obs", "var", values] if is_group else ["/"]  # anndata before 0.7 had tables
+    with _opened(path) as file:
+        declared = sum(_declared_bytes(file[key]) for key in wanted if key in file)
+    check_size(path, declared, max_bytes)
+    with _opened(path) as file:
+        if not is_group:
+            return anndata.read_h5ad(path)
+        read = {key: anndata.io.read_elem(file[key]) for key in wanted if key in file}
+        if use_rep is not None:
+            return anndata.AnnData(obs=read["obs"], obsm={use_rep: read[values]})
+        if layer is not None:
+            return anndata.AnnData(obs=read["obs"], var=read["var"], layers={layer: read[values]})
+        return anndata.AnnData(read.get("X"), read["obs"], read["var"])
+
+
+def _declared_bytes(element: Any) -> int:
+    """Return the size of the arrays in a part of an .h5ad file, sparse matrices as dense ones."""
+    if hasattr(element, "dtype"):
+        return math.prod(element.shape or ()) * int(element.dtype.itemsize)
+    shape = element.attrs.get("shape", element.attrs.get("h5sparse_shape"))
+    if shape is not None and "data" in element:
+        return math.prod(map(int, shape)) * int(element["data"].dtype.itemsize)
+    return sum(_declared_bytes(part) for part in element.values())
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open an .h5ad file for a block whose errors are those of its content."""
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except Exception as error:  # whatever a bad byte leads to
+        raise ValueError(f"{str(path)!r} cannot be read as .h5ad: {error}") from None

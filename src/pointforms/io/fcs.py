@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from pointforms.clouds import Clouds
 from pointforms.io.columns import PathLike
+from pointforms.io.limits import check_size
 from pointforms.support.extras import need
 from pointforms.support.suggestions import suggest
 
 
-def read_fcs(folder: PathLike, channels: Sequence[str] | None = None) -> Clouds:
+def read_fcs(
+    folder: PathLike, channels: Sequence[str] | None = None, max_bytes: int | None = None
+) -> Clouds:
     """Read clouds of cells from a folder of FCS files, one cloud per file.
 
     A cloud is named by its file without the suffix. Needs the extra `fcs`.
@@ -23,6 +29,9 @@ def read_fcs(folder: PathLike, channels: Sequence[str] | None = None) -> Clouds:
     channels : sequence of str or None, default None
         Channels to read, by their long name (PnS) or short name (PnN). None reads all channels
         of the first file, which every other file must have.
+    max_bytes : int or None, default None
+        The largest size of the arrays in all files that is accepted, in bytes. None stands for the
+        environment variable POINTFORMS_MAX_BYTES, or for 8 GiB.
 
     Returns
     -------
@@ -45,13 +54,13 @@ def read_fcs(folder: PathLike, channels: Sequence[str] | None = None) -> Clouds:
     files = sorted(p for p in path.iterdir() if p.suffix.lower() == ".fcs")
     if not files:
         raise ValueError(f"no .fcs file in {str(folder)!r}")
-    clouds = []
+    clouds: list[np.ndarray] = []
     names: list[str] | None = None if channels is None else list(channels)
     for file in files:
-        try:
-            flow = flowio.FlowData(str(file))
-        except Exception as error:  # the parser raises whatever its first bad byte leads to
-            raise ValueError(f"{file.name} cannot be read as FCS: {error}") from None
+        text = _parsed(flowio, file, only_text=True)
+        size = text.event_count * text.channel_count * 8  # as an array of float64
+        check_size(file, sum(cloud.nbytes for cloud in clouds) + size, max_bytes)
+        flow = _parsed(flowio, file)
         labels = [
             long or short for long, short in zip(flow.pns_labels, flow.pnn_labels, strict=True)
         ]
@@ -68,3 +77,10 @@ def read_fcs(folder: PathLike, channels: Sequence[str] | None = None) -> Clouds:
             )
         clouds.append(flow.as_array()[:, [place[name] for name in names]])
     return Clouds.from_list(clouds, [file.stem for file in files], names)
+
+
+def _parsed(flowio: Any, file: Path, only_text: bool = False) -> Any:
+    try:
+        return flowio.FlowData(str(file), only_text=only_text)
+    except Exception as error:  # the parser raises whatever its first bad byte leads to
+        raise ValueError(f"{file.name} cannot be read as FCS: {error}") from None

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 
 from pointforms.clouds import Clouds
 from pointforms.io.columns import Annotations, PathLike, existing_file
+from pointforms.io.limits import check_size
 from pointforms.support.files import atomic
 from pointforms.support.suggestions import suggest
+
+_format: Any = np.lib.format  # has no type hints
+# Deflate makes no more than this many bytes of one.
+_LARGEST_RATIO = 1032
 
 
 def save_npz(
@@ -54,16 +62,20 @@ def save_npz(
         np.savez_compressed(partial, **arrays)
 
 
-def read_npz(path: PathLike) -> Clouds:
+def read_npz(path: PathLike, max_bytes: int | None = None) -> Clouds:
     """Read clouds from a NumPy archive.
 
-    Arrays of Python objects, which would need pickle, are refused.
+    Arrays of Python objects, which would need pickle, are refused. Other arrays of the archive are
+    not read.
 
     Parameters
     ----------
     path : path-like
         An .npz file with the arrays `points` (N, D) and `offsets` (B + 1,), such that cloud b is
         points[offsets[b] : offsets[b + 1]], and optionally `ids` (B,) and `feature_names` (D,).
+    max_bytes : int or None, default None
+        The largest size of the arrays in the file that is accepted, in bytes. None stands for the
+        environment variable POINTFORMS_MAX_BYTES, or for 8 GiB.
 
     Returns
     -------
@@ -77,11 +89,14 @@ def read_npz(path: PathLike) -> Clouds:
     ...     pf.read_npz(f"{folder}/clouds.npz")
     Clouds(2 clouds of 2-3 points in R^2)
     """
-    return read_annotated_npz(path)[0]
+    return read_annotated_npz(path, max_bytes=max_bytes)[0]
 
 
 def read_annotated_npz(
-    path: PathLike, annotations: Sequence[str] = (), optional: Sequence[str] = ()
+    path: PathLike,
+    annotations: Sequence[str] = (),
+    optional: Sequence[str] = (),
+    max_bytes: int | None = None,
 ) -> tuple[Clouds, Annotations]:
     """Read clouds and arrays with one value per cloud, such as labels, from a NumPy archive.
 
@@ -93,6 +108,9 @@ def read_annotated_npz(
         Names of the arrays to read.
     optional : sequence of str, default ()
         Further arrays to read where they exist.
+    max_bytes : int or None, default None
+        The largest size of the arrays in the file that is accepted, in bytes. None stands for the
+        environment variable POINTFORMS_MAX_BYTES, or for 8 GiB.
 
     Returns
     -------
@@ -110,15 +128,21 @@ def read_annotated_npz(
     >>> values["label"].tolist()
     ['a', 'b']
     """
-    try:
-        with np.load(existing_file(path), allow_pickle=False) as archive:
-            content = {name: archive[name] for name in archive.files}
-    except (BadZipFile, EOFError, TypeError, ValueError) as error:
-        raise ValueError(f"{str(path)!r} is not an archive of plain arrays: {error}") from None
-    annotations = [*annotations, *(name for name in optional if name in content)]
+    with _opened(path) as archive:
+        members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+    annotations = [*annotations, *(name for name in optional if name in members)]
     for name in ("points", "offsets", *annotations):
-        if name not in content:
-            raise ValueError(f"{str(path)!r} has no array {name!r}: {suggest(name, content)}")
+        if name not in members:
+            raise ValueError(f"{str(path)!r} has no array {name!r}: {suggest(name, members)}")
+    beside = [name for name in ("ids", "feature_names") if name in members]
+    wanted = {name: members[name] for name in ("points", "offsets", *beside, *annotations)}
+    with _opened(path) as archive:
+        declared = sum(_declared_bytes(archive, member) for member in wanted.values())
+    check_size(path, declared, max_bytes)
+    with _opened(path) as archive:
+        content: dict[str, Any] = {
+            name: _read_array(archive, member) for name, member in wanted.items()
+        }
     points, offsets = np.atleast_1d(content["points"]), content["offsets"]
     ends = offsets.tolist() if offsets.ndim == 1 and offsets.dtype.kind in "iu" else []
     if len(ends) < 2 or ends[0] != 0 or ends[-1] != len(points) or sorted(ends) != ends:
@@ -142,3 +166,41 @@ def read_annotated_npz(
         content.get("feature_names"),
     )
     return clouds, {name: content[name] for name in annotations}
+
+
+@contextmanager
+def _opened(path: PathLike) -> Iterator[ZipFile]:
+    """Open an archive for a block whose errors are those of its content."""
+    file = existing_file(path)
+    try:
+        with ZipFile(file) as archive:
+            yield archive
+    except Exception as error:  # whatever a bad byte leads to
+        raise ValueError(f"{str(path)!r} is not an archive of plain arrays: {error}") from None
+
+
+def _declared_bytes(archive: ZipFile, member: str) -> int:
+    """Return the size of an array by its header, which must fit what the archive can hold."""
+    info = archive.getinfo(member)
+    with archive.open(info) as file:
+        version = _format.read_magic(file)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"{member} has version {version} of NumPy's format")
+        first = version == (1, 0)
+        read = _format.read_array_header_1_0 if first else _format.read_array_header_2_0
+        shape, _, dtype = read(file)
+        start = file.tell()
+    if dtype.hasobject:
+        raise ValueError(f"{member} holds Python objects")
+    size: int = math.prod(shape) * int(dtype.itemsize)
+    stored = min(info.compress_size, os.path.getsize(archive.filename or ""))
+    ratio = {ZIP_STORED: 1, ZIP_DEFLATED: _LARGEST_RATIO}.get(info.compress_type)
+    if start + size > info.file_size or (ratio and info.file_size > ratio * stored):
+        raise ValueError(f"{member} declares {size} bytes, which it cannot hold")
+    return size
+
+
+def _read_array(archive: ZipFile, member: str) -> np.ndarray:
+    with archive.open(member) as file:
+        array: np.ndarray = _format.read_array(file, allow_pickle=False)
+    return array

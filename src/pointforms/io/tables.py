@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from pointforms.io.columns import (
     group_rows,
     show_rows,
 )
+from pointforms.io.limits import check_size
 from pointforms.support.extras import need
 from pointforms.support.suggestions import suggest
 
@@ -24,7 +26,12 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def read_table(table: PathLike | Any, cloud: str, features: Sequence[str] | None = None) -> Clouds:
+def read_table(
+    table: PathLike | Any,
+    cloud: str,
+    features: Sequence[str] | None = None,
+    max_bytes: int | None = None,
+) -> Clouds:
     """Read clouds from a table with one row per point.
 
     Needs the extra `table`.
@@ -38,6 +45,9 @@ def read_table(table: PathLike | Any, cloud: str, features: Sequence[str] | None
         first appear.
     features : sequence of str or None, default None
         Columns of coordinates. None takes every numeric column except `cloud`.
+    max_bytes : int or None, default None
+        The largest size of the arrays in the file that is accepted, in bytes. None stands for the
+        environment variable POINTFORMS_MAX_BYTES, or for 8 GiB.
 
     Returns
     -------
@@ -51,7 +61,7 @@ def read_table(table: PathLike | Any, cloud: str, features: Sequence[str] | None
     >>> clouds.ids, clouds.feature_names, clouds.sizes.tolist()
     (('b', 'a'), ('x', 'y'), [2, 1])
     """
-    return read_annotated_table(table, cloud, features)[0]
+    return read_annotated_table(table, cloud, features, max_bytes=max_bytes)[0]
 
 
 def read_annotated_table(
@@ -60,6 +70,7 @@ def read_annotated_table(
     features: Sequence[str] | None = None,
     annotations: Sequence[str] = (),
     optional: Sequence[str] = (),
+    max_bytes: int | None = None,
 ) -> tuple[Clouds, Annotations]:
     """Read clouds and columns with one value per cloud, such as labels, from a table.
 
@@ -78,6 +89,9 @@ def read_annotated_table(
         Columns to read that are constant within each cloud.
     optional : sequence of str, default ()
         Further such columns to read where they exist.
+    max_bytes : int or None, default None
+        The largest size of the arrays in the file that is accepted, in bytes. None stands for the
+        environment variable POINTFORMS_MAX_BYTES, or for 8 GiB.
 
     Returns
     -------
@@ -96,7 +110,8 @@ def read_annotated_table(
     pa = need("pyarrow", "table")
     if isinstance(features, str):
         raise TypeError(f"features={features!r}: expected a list of column names")
-    rows = _arrow_table(table, (cloud, *annotations, *optional))
+    ids = (cloud, *annotations, *optional)
+    rows = _arrow_table(table, ids, None if features is None else (*ids, *features), max_bytes)
     annotations = [*annotations, *(name for name in optional if name in rows.column_names)]
     repeated = {name for name in rows.column_names if rows.column_names.count(name) > 1}
     if repeated:
@@ -110,15 +125,15 @@ def read_annotated_table(
         raise ValueError(f"{cause}: expected columns of coordinates besides {cloud!r}")
     if rows.num_rows == 0:
         raise ValueError("the table has no rows")
-    ids = rows.column(cloud).combine_chunks()
-    if ids.null_count:
-        empty = np.flatnonzero(np.asarray(ids.is_null()))
+    named = rows.column(cloud).combine_chunks()
+    if named.null_count:
+        empty = np.flatnonzero(np.asarray(named.is_null()))
         raise ValueError(
             f"column {cloud!r} is empty in {len(empty)} of {rows.num_rows} rows: {show_rows(empty)}"
         )
-    if isinstance(ids, pa.DictionaryArray):
-        ids = ids.cast(ids.type.value_type)
-    encoded = ids.dictionary_encode()
+    if isinstance(named, pa.DictionaryArray):
+        named = named.cast(named.type.value_type)
+    encoded = named.dictionary_encode()
     codes, names = np.asarray(encoded.indices), encoded.dictionary.to_pylist()
     columns = [_numbers(rows.column(name)) for name in chosen]
     for name, column in zip(chosen, columns, strict=True):
@@ -134,8 +149,13 @@ def read_annotated_table(
     return group_rows(np.column_stack(columns), codes, names, chosen), values_per_cloud
 
 
-def _arrow_table(table: PathLike | Any, ids: Sequence[str]) -> pyarrow.Table:
-    """Read a table; columns named in `ids` stay text as it is written, so that 01 is not 1."""
+def _arrow_table(
+    table: PathLike | Any, ids: Sequence[str], wanted: Sequence[str] | None, max_bytes: int | None
+) -> pyarrow.Table:
+    """Read a table, of a parquet file only the wanted columns unless these are None.
+
+    Columns named in `ids` stay text as it is written, so that 01 is not 1.
+    """
     import pyarrow as pa
 
     if isinstance(table, pa.Table):
@@ -152,22 +172,53 @@ def _arrow_table(table: PathLike | Any, ids: Sequence[str]) -> pyarrow.Table:
         raise ValueError(f"table={str(table)!r}: expected .parquet, .csv or .tsv")
     try:
         if kind == ".parquet":
-            import pyarrow.parquet as parquet
-
-            rows = parquet.read_table(path)
-            # pandas stores its index as columns: they are not features
-            stored = (rows.schema.pandas_metadata or {}).get("index_columns", [])
-            index = [c for c in stored if isinstance(c, str) and c not in ids]
-            return rows.drop_columns([c for c in index if c in rows.column_names])
+            return _read_parquet(path, ids, wanted, max_bytes)
         import pyarrow.csv as csv
 
+        check_size(path, path.stat().st_size, max_bytes)
         parse = csv.ParseOptions(delimiter="," if kind == ".csv" else "\t")
         convert = csv.ConvertOptions(
             column_types={name: pa.string() for name in ids}, strings_can_be_null=True
         )
         return csv.read_csv(path, parse_options=parse, convert_options=convert)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, OSError, MemoryError) as error:
         raise ValueError(f"{str(table)!r} cannot be read as {kind[1:]}: {error}") from None
+
+
+def _read_parquet(
+    path: Path, ids: Sequence[str], wanted: Sequence[str] | None, max_bytes: int | None
+) -> pyarrow.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    with parquet.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        # pandas stores its index as columns: they are not features
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+        index = [name for name in index if isinstance(name, str) and name not in ids]
+        chosen = [
+            field
+            for field in schema
+            if field.name not in index and (wanted is None or field.name in wanted)
+        ]
+        # of text only the positions count here: how long it is shows when it is read
+        width = sum(_bytes_per_row(field.type) for field in chosen)
+        check_size(path, file.metadata.num_rows * width, max_bytes)
+        batches, total = [], 0
+        for batch in file.iter_batches(columns=[field.name for field in chosen]):
+            total += batch.nbytes
+            check_size(path, total, max_bytes)
+            batches.append(batch)
+        rows = pa.Table.from_batches(batches, schema=batches[0].schema if batches else schema)
+        kept = [i for i, name in enumerate(rows.column_names) if name not in index]
+        return rows.select(kept)  # by position: names may occur twice, which the caller reports
+
+
+def _bytes_per_row(kind: pyarrow.DataType) -> int:
+    try:
+        return int(kind.bit_width + 7) // 8
+    except ValueError:  # of any length
+        return 4
 
 
 def _feature_columns(

@@ -32,6 +32,7 @@ def read(
     layer: str | None = None,
     name: str | None = None,
     seed: int = 0,
+    max_bytes: int | None = None,
 ) -> Task:
     """Read a task from a table, a NumPy archive or AnnData.
 
@@ -60,6 +61,9 @@ def read(
         Name of the task (default: that of the file).
     seed : int, default 0
         Seed of the folds.
+    max_bytes : int or None, default None
+        The largest size of the arrays in the file that is accepted, in bytes. None stands for the
+        environment variable POINTFORMS_MAX_BYTES, or for 8 GiB.
 
     Returns
     -------
@@ -80,11 +84,13 @@ def read(
     optional = ["fold", "split"] if group is not None else ["fold", "split", "group"]
     path = Path(data) if isinstance(data, str | os.PathLike) else None
     if path is not None and path.suffix.lower() == ".npz":
-        clouds, columns = read_annotated_npz(path, needed, optional)
+        clouds, columns = read_annotated_npz(path, needed, optional, max_bytes)
     elif type(data).__name__ == "AnnData" or (path is not None and path.suffix == ".h5ad"):
-        clouds, columns = read_annotated_anndata(data, cloud, use_rep, layer, needed, optional)
+        clouds, columns = read_annotated_anndata(
+            data, cloud, use_rep, layer, needed, optional, max_bytes
+        )
     else:
-        clouds, columns = read_annotated_table(data, cloud, features, needed, optional)
+        clouds, columns = read_annotated_table(data, cloud, features, needed, optional, max_bytes)
     classes, labels = np.unique(columns[label].astype(str), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
