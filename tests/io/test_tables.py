@@ -150,6 +150,8 @@ def test_only_columns_that_are_asked_for_are_read(tmp_path):
     rows = {"id": ["a", "a", "b"], "x": [0.0, 1.0, 2.0], "blob": ["z" * 10**5] * 3}
     parquet.write_table(pa.table(rows), tmp_path / "table.parquet")
     assert read_table(tmp_path / "table.parquet", "id", ["x"], max_bytes=200).ids == ("a", "b")
+    with pytest.raises(ValueError, match="no feature column 'blop': did you mean 'blob'"):
+        read_table(tmp_path / "table.parquet", "id", ["x", "blop"])
     with pytest.raises(ValueError, match=r"declares arrays of 0\.29 MiB"):  # text counts too
         read_table(tmp_path / "table.parquet", "id", max_bytes=200)
 

@@ -55,8 +55,8 @@ def save(estimator: Any, folder: str | os.PathLike[str]) -> None:
         raise ValueError(f"{str(folder)!r} is a file: expected a folder")
     if target.is_dir() and not (_holds_model(target) or _is_empty(target)):
         raise ValueError(f"{str(folder)!r} holds something else: choose an empty folder")
-    content = _packed(estimator)
     try:
+        content = _packed(estimator)
         _unpacked(BytesIO(content), len(content), None)
     except Exception as error:
         raise ValueError(f"this {type(estimator).__name__} cannot be saved: {error}") from error
@@ -156,7 +156,7 @@ def _unpacked(file: BinaryIO, size: int, old: Path | None) -> tuple[Any, str]:
     """
     length = int.from_bytes(file.read(8), "little")
     if length > min(size - 8, _LARGEST_HEADER):
-        raise ValueError("the header of its weights is damaged")
+        raise ValueError("the header of its weights is damaged, or longer than 16 MiB")
     header = _json_object(file.read(length), "the header of its weights")
     metadata = header.pop("__metadata__", {})
     if _CONFIG in metadata:

@@ -81,6 +81,7 @@ def read_fcs(
 
 def _parsed(flowio: Any, file: Path, only_text: bool = False) -> Any:
     try:
-        return flowio.FlowData(str(file), only_text=only_text)
+        with file.open("rb") as opened:
+            return flowio.FlowData(opened, only_text=only_text)
     except Exception as error:  # the parser raises whatever its first bad byte leads to
         raise ValueError(f"{file.name} cannot be read as FCS: {error}") from None

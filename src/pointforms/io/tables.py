@@ -110,8 +110,8 @@ def read_annotated_table(
     pa = need("pyarrow", "table")
     if isinstance(features, str):
         raise TypeError(f"features={features!r}: expected a list of column names")
-    ids = (cloud, *annotations, *optional)
-    rows = _arrow_table(table, ids, None if features is None else (*ids, *features), max_bytes)
+    needed = None if features is None else (cloud, *annotations, *features)
+    rows = _arrow_table(table, (cloud, *annotations, *optional), needed, max_bytes)
     annotations = [*annotations, *(name for name in optional if name in rows.column_names)]
     repeated = {name for name in rows.column_names if rows.column_names.count(name) > 1}
     if repeated:
@@ -150,11 +150,11 @@ def read_annotated_table(
 
 
 def _arrow_table(
-    table: PathLike | Any, ids: Sequence[str], wanted: Sequence[str] | None, max_bytes: int | None
+    table: PathLike | Any, ids: Sequence[str], needed: Sequence[str] | None, max_bytes: int | None
 ) -> pyarrow.Table:
-    """Read a table, of a parquet file only the wanted columns unless these are None.
+    """Read a table; columns named in `ids` stay text as it is written, so that 01 is not 1.
 
-    Columns named in `ids` stay text as it is written, so that 01 is not 1.
+    Of a parquet file only these and the needed columns are read, unless `needed` is None.
     """
     import pyarrow as pa
 
@@ -172,7 +172,7 @@ def _arrow_table(
         raise ValueError(f"table={str(table)!r}: expected .parquet, .csv or .tsv")
     try:
         if kind == ".parquet":
-            return _read_parquet(path, ids, wanted, max_bytes)
+            return _read_parquet(path, ids, needed, max_bytes)
         import pyarrow.csv as csv
 
         check_size(path, path.stat().st_size, max_bytes)
@@ -186,20 +186,22 @@ def _arrow_table(
 
 
 def _read_parquet(
-    path: Path, ids: Sequence[str], wanted: Sequence[str] | None, max_bytes: int | None
+    path: Path, ids: Sequence[str], needed: Sequence[str] | None, max_bytes: int | None
 ) -> pyarrow.Table:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
+        if not set(needed or ()) <= set(schema.names):
+            return schema.empty_table()  # the caller reports what is missing, and what there is
         # pandas stores its index as columns: they are not features
         index = (schema.pandas_metadata or {}).get("index_columns", [])
         index = [name for name in index if isinstance(name, str) and name not in ids]
         chosen = [
             field
             for field in schema
-            if field.name not in index and (wanted is None or field.name in wanted)
+            if field.name not in index and (needed is None or field.name in {*ids, *needed})
         ]
         # of text only the positions count here: how long it is shows when it is read
         width = sum(_bytes_per_row(field.type) for field in chosen)
