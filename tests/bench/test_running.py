@@ -125,6 +125,25 @@ def test_an_exception_ends_the_run_and_keeps_what_is_there(store):
     assert numbers(run(UNITS, store, Engine())) == (FITS - 4, 0, 4)
 
 
+def test_the_engine_ends_before_an_interrupted_run_does(store):
+    class Ending(Engine):
+        def run(self, take):
+            try:
+                yield from super().run(take)
+            finally:
+                ends.append(store.claimed())
+
+    def stop(fits):
+        if fits:
+            raise KeyboardInterrupt
+
+    ends = []
+    with pytest.raises(KeyboardInterrupt) as kept:  # and with it all frames
+        run(UNITS, store, Ending(), advance=stop)
+    assert kept.tb is not None
+    assert len(ends) == 1
+
+
 def test_the_log_has_one_line_per_unit(store):
     run(UNITS, store, Engine(broken=[OTHER]), "Small")
     run(UNITS, store, Engine())

@@ -7,8 +7,8 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -27,7 +27,7 @@ class Engine(Protocol):
     name: str
     workers: int
 
-    def run(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
+    def run(self, take: Callable[[], Unit | None]) -> Generator[Finished, None, None]:
         """Train the units that `take` returns until it returns None; yield each when finished."""
 
 
@@ -107,12 +107,14 @@ def run(
         queue = _Queue(units, store, number, retry, outcome, advance)
         try:
             while True:
-                for unit, records in engine.run(queue.take):
-                    new = store.finish(number, records)
-                    outcome.trained += new
-                    outcome.failed += new if records[0].error else 0  # units fail whole
-                    advance(new)
-                    _log_unit(log, unit, records)
+                # closed, so that its processes end before the run does
+                with closing(engine.run(queue.take)) as trained:
+                    for unit, records in trained:
+                        new = store.finish(number, records)
+                        outcome.trained += new
+                        outcome.failed += new if records[0].error else 0  # units fail whole
+                        advance(new)
+                        _log_unit(log, unit, records)
                 if not queue.waits():
                     break
                 time.sleep(_PAUSE)

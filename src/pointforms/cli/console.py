@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
+from pointforms.cli.interrupts import Terminated, exit_status, sigterm_interrupts
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -18,18 +20,31 @@ _FILE_WIDTH = 200
 
 
 class Commands(TyperGroup):
-    """A group of commands that print expected errors as one line and exit with status 2."""
+    """A group of commands that say in one line why they end early.
+
+    The exit status is 2 after an expected error, 130 after Ctrl-C and 143 after SIGTERM.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            return super().invoke(ctx)
+            with sigterm_interrupts():
+                return super().invoke(ctx)
         except BrokenPipeError:  # the reader has seen enough
             raise
+        except KeyboardInterrupt as error:
+            reason = "ended by SIGTERM" if isinstance(error, Terminated) else "interrupted"
+            _say(ctx, "; ".join([reason, *getattr(error, "__notes__", ())]))
+            raise typer.Exit(exit_status(error)) from None
         except (ValueError, TypeError, ImportError, OSError) as error:
-            names = ["npf", ctx.info_name if ctx.parent else "", ctx.invoked_subcommand or ""]
-            typer.echo(f"{' '.join(filter(None, names))}: {error}", err=True)
+            _say(ctx, str(error))
             raise typer.Exit(2) from None
+
+
+def _say(ctx: Any, message: str) -> None:
+    """Print one line about a command to standard error."""
+    names = ["npf", ctx.info_name if ctx.parent else "", ctx.invoked_subcommand or ""]
+    typer.echo(f"{' '.join(filter(None, names))}: {message}", err=True)
 
 
 def use_one_thread() -> None:

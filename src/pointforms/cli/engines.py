@@ -44,8 +44,12 @@ def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> 
     """Train the missing fits of a manifest with a progress bar, and return all of its records."""
     use_one_thread()
     with bench.Store(path) as store:
-        with track(manifest.fits, "fits", unit="fits") as advance:
-            outcome = bench.run(manifest.units(), store, engine, manifest.title, retry, advance)
+        try:
+            with track(manifest.fits, "fits", unit="fits") as advance:
+                outcome = bench.run(manifest.units(), store, engine, manifest.title, retry, advance)
+        except KeyboardInterrupt as error:
+            error.add_note(f"finished fits are in {path}, and the same command trains the rest")
+            raise
         wanted = set(manifest.rows())
         records = [record for record in store.records(predictions=False) if record.row in wanted]
     typer.echo(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import tempfile
 import webbrowser
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -18,6 +16,7 @@ from pointforms.cli import options
 from pointforms.cli.console import use_one_thread
 from pointforms.support.files import check_output
 from pointforms.support.progress import track
+from pointforms.support.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pointforms.bench.page import Article, Section
@@ -77,8 +76,7 @@ def report(
         if no_explain and explain:
             raise ValueError(f"--no-explain and --explain {explain[0]} exclude each other")
         if serve and out is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pointforms-"))
-            page = Path(folder) / "report.html"
+            page = stack.enter_context(scratch_folder()) / "report.html"
         else:
             page = out or Path("report.html")
         check_output(page, store)
@@ -142,13 +140,8 @@ def _articles(
 def _serve(page: Path, port: int, opening: bool) -> None:
     from pointforms.bench.page.serving import PageServer
 
-    # a request to end works like Ctrl-C, so that the folder of the page is removed
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with PageServer(page, port) as server:
         typer.echo(f"Serving {server.url} (Ctrl-C ends it)")
         if opening:
             webbrowser.open(server.url)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            typer.echo("")
+        server.serve_forever()
