@@ -55,9 +55,11 @@ class InterruptedEngine(EngineInProcess):
 
 @pytest.fixture(autouse=True)
 def handler():
-    """Commands leave the handler as it was."""
+    """Commands leave handlers as they were; Ctrl-C works also for tests in the background."""
     before = signal.getsignal(signal.SIGTERM)
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
+    signal.signal(signal.SIGINT, interrupt)
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -89,8 +91,8 @@ def test_a_sweep_ends_in_order_and_goes_on(folder, monkeypatch, number, status, 
         ("pointforms.paper.theory.run_checks", "theory"),
         ("pointforms.tasks.find", "explain model data.npz"),
         ("pointforms.tasks.find", "tasks show colocated"),
-        ("pointforms.paper.organoids.table.CellTable", "pdo prepare cells.parquet"),
-        ("pointforms.paper.organoids.table.CellTable", "reproduce pdo --table cells.parquet"),
+        ("pointforms.paper.organoids.table.CellTable.__init__", "pdo prepare cells.csv"),
+        ("pointforms.paper.organoids.table.CellTable.__init__", "reproduce pdo --table cells.csv"),
     ],
 )
 def test_long_commands_say_it_in_one_line(
@@ -98,10 +100,11 @@ def test_long_commands_say_it_in_one_line(
 ):
     monkeypatch.setattr(patched, interrupting(number))
     monkeypatch.setattr("pointforms.cli.explain._load_classifier", lambda _: None)
+    (folder / "cells.csv").write_text("")
     result = npf(*command.split())
     names = command.split()[: 2 if command.startswith(("tasks", "pdo")) else 1]
     assert (result.exit_code, result.stderr) == (status, f"npf {' '.join(names)}: {reason}\n")
-    assert not [path for path in folder.rglob("*") if path.is_file()]
+    assert [path.name for path in folder.rglob("*") if path.is_file()] == ["cells.csv"]
 
 
 @SIGNALS

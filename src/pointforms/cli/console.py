@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from pointforms.cli.interrupts import Terminated, exit_status, sigterm_interrupts
+from pointforms.support.formatting import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +45,12 @@ class Commands(TyperGroup):
 def _say(ctx: Any, message: str) -> None:
     """Print one line about a command to standard error."""
     names = ["npf", ctx.info_name if ctx.parent else "", ctx.invoked_subcommand or ""]
-    typer.echo(f"{' '.join(filter(None, names))}: {message}", err=True)
+    echo(visible(f"{' '.join(filter(None, names))}: {message}"), err=True)
+
+
+def echo(text: str, err: bool = False) -> None:
+    """Print text, which may have several lines, without anything that controls the terminal."""
+    typer.echo(visible(text, lines=True), err=err)
 
 
 def use_one_thread() -> None:
@@ -67,9 +73,9 @@ def print_table(table: Table, wide: bool = False, form: str = "terminal") -> Non
     if form == "terminal":
         console().print(table.terminal(wide))
         if table.brief is not None and not wide:
-            typer.echo("--wide shows all columns and notes.")
+            echo("--wide shows all columns and notes.")
     else:
-        typer.echo(table.render(form))
+        echo(table.render(form))
 
 
 def print_pairs(pairs: Mapping[str, str]) -> None:
@@ -79,5 +85,5 @@ def print_pairs(pairs: Mapping[str, str]) -> None:
 
     grid = Grid(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in pairs.items():
-        grid.add_row(name, Text(value, style="bold"))
+        grid.add_row(Text(visible(name)), Text(visible(value), style="bold"))
     console().print(grid)

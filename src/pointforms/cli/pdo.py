@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import Commands, print_table, use_one_thread
+from pointforms.cli.console import Commands, echo, print_table, use_one_thread
 from pointforms.support.progress import track
 from pointforms.support.table import Column, Table
 
@@ -47,7 +47,7 @@ def simulate(
     total = len(Simulator(size, seed).design())
     with track(total, "samples") as advance:
         samples, rows = write_simulated(out, size, seed, advance)
-    typer.echo(f"{samples} samples, {rows} cells, simulated\nWritten: {out.resolve()}")
+    echo(f"{samples} samples, {rows} cells, simulated\nWritten: {out.resolve()}")
 
 
 @app.command()
@@ -65,7 +65,7 @@ def convert(
     from pointforms.paper.organoids.trusted_pickle import convert_pickle
 
     rows = convert_pickle(source, out, trust_pickle)
-    typer.echo(f"{rows} cells\nWritten: {out.resolve()}")
+    echo(f"{rows} cells\nWritten: {out.resolve()}")
 
 
 @app.command()
@@ -106,10 +106,10 @@ def prepare(
         folders = prepare_tasks(table, out, names, chosen, advance)
     for folder in folders.values():
         facts = read_facts(folder)
-        typer.echo(f"{folder.name}: {facts['clouds']} clouds, {facts['description']}")
+        echo(f"{folder.name}: {facts['clouds']} clouds, {facts['description']}")
         for note in facts["notes"]:
-            typer.echo(f"  note: {note}")
-    typer.echo(
+            echo(f"  note: {note}")
+    echo(
         f"{facts['rows']} cells read, {facts['dropped']} dropped; peak memory "
         f"{peak() / 2**30:.2f} GiB\nWritten: {out.resolve()}"
     )

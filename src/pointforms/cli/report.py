@@ -13,7 +13,7 @@ import typer
 
 from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import use_one_thread
+from pointforms.cli.console import echo, use_one_thread
 from pointforms.support.files import check_output
 from pointforms.support.progress import track
 from pointforms.support.scratch import scratch_folder
@@ -112,7 +112,7 @@ def report(
             reference=paper_value,
         )
         if out is not None or not serve:
-            typer.echo(f"Page: {page.resolve()} ({page.stat().st_size / 1e6:.1f} MB)")
+            echo(f"Page: {page.resolve()} ({page.stat().st_size / 1e6:.1f} MB)")
         if serve:
             _serve(page, port, not no_open)
 
@@ -141,7 +141,7 @@ def _serve(page: Path, port: int, opening: bool) -> None:
     from pointforms.bench.page.serving import PageServer
 
     with PageServer(page, port) as server:
-        typer.echo(f"Serving {server.url} (Ctrl-C ends it)")
+        echo(f"Serving {server.url} (Ctrl-C ends it)")
         if opening:
             webbrowser.open(server.url)
         server.serve_forever()
