@@ -68,6 +68,7 @@ def report(
     from pointforms.bench.manifest import manifest_source
     from pointforms.bench.page import explaining, write_report
     from pointforms.bench.page.document import TITLE
+    from pointforms.bench.page.serving import PageServer
     from pointforms.paper.numbers import paper_value
     from pointforms.paper.theory.section import STEPS, theory_section
 
@@ -80,8 +81,10 @@ def report(
         else:
             page = out or Path("report.html")
         check_output(page, store)
-        if not page.parent.is_dir():  # before the work, not after it
+        # a wrong folder or a port that is taken: before the work, not after it
+        if not page.parent.is_dir():
             raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")
+        server = stack.enter_context(PageServer(page, port)) if serve else None
         with bench.Store(store, create=False) as opened:
             records, runs = opened.records(predictions=False), opened.runs()
         if not records:
@@ -113,8 +116,11 @@ def report(
         )
         if out is not None or not serve:
             echo(f"Page: {page.resolve()} ({page.stat().st_size / 1e6:.1f} MB)")
-        if serve:
-            _serve(page, port, not no_open)
+        if server is not None:
+            echo(f"Serving {server.url} (Ctrl-C ends it)")
+            if not no_open:
+                webbrowser.open(server.url)
+            server.serve_forever()
 
 
 def _articles(
@@ -135,13 +141,3 @@ def _articles(
                 notes.append(f"The model of {record.row.task} is not shown: {error}")
             advance(1)
     return articles, notes
-
-
-def _serve(page: Path, port: int, opening: bool) -> None:
-    from pointforms.bench.page.serving import PageServer
-
-    with PageServer(page, port) as server:
-        echo(f"Serving {server.url} (Ctrl-C ends it)")
-        if opening:
-            webbrowser.open(server.url)
-        server.serve_forever()
