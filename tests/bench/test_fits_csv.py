@@ -21,6 +21,7 @@ FITS = [
     Record(PLAIN, 1, 0),  # a test fold of one class has no AUROC
 ]
 HEADER = "task,model,options,fold,seed,auroc\n"
+LONG = "task,model,fold,seed,auroc,seconds,test_size,log_loss,clouds\na,mlp,0,0,,{},{},{},{}\n"
 
 
 @pytest.fixture
@@ -84,6 +85,20 @@ def test_columns_may_be_fewer_or_more_and_spreadsheets_leave_a_mark(path):
         (HEADER + "a,mlp,,0,0,0.5\na,mlp,,0,one,0.5\n", "line 3: seed is 'one': expected a whole"),
         (HEADER + "a,mlp,,0.5,0,0.5\n", "line 2: fold is '0.5': expected a whole number"),
         (HEADER + "a,mlp,,0,0,high\n", "line 2: auroc is 'high': expected a number"),
+        (HEADER + "a,mlp,,0,0,nan\n", "line 2: auroc is 'nan': expected a number"),
+        (HEADER + "a,mlp,,0,0,-5\n", "line 2: auroc=-5.0: expected a finite number from 0 to 1"),
+        (HEADER + "a,mlp,,0,0,1e999\n", "line 2: auroc=inf: expected a finite number from 0 to 1"),
+        (HEADER + "a,mlp,,99,0,0.5\n", "line 2: fold=99: expected a whole number from 0 to 4"),
+        (HEADER + "a,mlp,,-1,0,0.5\n", "line 2: fold=-1: expected"),
+        (HEADER + "a,mlp,,0,-3,0.5\n", "line 2: seed=-3: expected a whole number from 0 to 2147"),
+        (HEADER + "a,mlp,,0,0,0.5\n" * 2, "line 3: fold 0, seed 0 occurs twice"),
+        (HEADER + "a,mlp,,0,0,0.5\na,mlp,,1,0,2\n", "line 3: auroc=2.0: expected"),
+        (LONG.format("-1", 0, "", ""), "line 2: seconds=-1.0: expected a finite number of at"),
+        (LONG.format("inf", 0, "", ""), "line 2: seconds=inf: expected a finite number"),
+        (LONG.format("", -4, "", ""), "line 2: test_size=-4: expected a whole number of at least"),
+        (LONG.format("", 2**63, "", ""), "line 2: test_size=9223372036854775808: expected"),
+        (LONG.format("", 0, "-1", ""), "line 2: log_loss=-1.0: expected a number of at least 0"),
+        (LONG.format("", 0, "", "0"), "line 2: clouds=0: expected a whole number of at least 1"),
         (HEADER + "a,mlp,,,0,0.5\n", "line 2: no fold"),
         (HEADER + ",mlp,,0,0,0.5\n", "line 2: no task"),
         (HEADER + "a,mlp,{epochs: 3},0,0,0.5\n", "line 2: options are '{epochs: 3}': not JSON"),

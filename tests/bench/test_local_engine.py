@@ -12,13 +12,16 @@ import threading
 import time
 from collections import deque
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from pointforms.bench import local_engine
 from pointforms.bench.fitting import preparation
 from pointforms.bench.local_engine import LocalEngine
 from pointforms.bench.records import Row, Unit
+from pointforms.support.scratch import scratch_folder
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks at /proc")
 
@@ -63,8 +66,9 @@ def alive(pid):
 
 @pytest.fixture
 def scratch(tmp_path, monkeypatch):
-    """Where engines put their folders."""
+    """Where engines and their workers put temporary files."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     return tmp_path
 
 
@@ -74,7 +78,7 @@ def prepared(folder):
 
 
 def nothing_left(folder):
-    return not mp.active_children() and not list(folder.glob("pointforms-*"))
+    return not mp.active_children() and not os.listdir(folder)
 
 
 def run(engine, units, folder):
@@ -127,6 +131,41 @@ def test_nothing_to_do_starts_nothing(scratch, monkeypatch):
     monkeypatch.setattr(mp, "get_context", None)
     assert list(LocalEngine(2).run(lambda: None)) == []
     assert nothing_left(scratch)
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(scratch):
+    with subprocess.Popen(["sleep", "0"]) as process:
+        pass
+    with scratch_folder() as ours:
+        _, place, _, start, _ = ours.name.split("-")
+    left = scratch / f"pointforms-{place}-{process.pid:x}-{start}-0" / "fields"
+    left.mkdir(parents=True)
+    list(LocalEngine(2).run(lambda: None))
+    assert nothing_left(scratch)
+
+
+def test_a_run_that_is_ended_after_its_worker_has_not_failed(scratch, monkeypatch):
+    """A supervisor sends SIGTERM to one process after the other."""
+    worker = local_engine._Worker(scratch, "cpu")
+    worker.channel, theirs = mp.Pipe()
+    theirs.close()
+    end = {"join": lambda: None, "terminate": lambda: None, "exitcode": -signal.SIGTERM}
+
+    def begin():
+        worker.process, worker.job = SimpleNamespace(**end), local_engine._Job(ENDLESS, scratch)
+
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        begin()
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            worker.receive()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    monkeypatch.setattr(local_engine, "_GRACE", 0.0)
+    begin()
+    _, (record,) = worker.receive()
+    assert "exit code -15" in record.error
 
 
 def test_nothing_is_left_when_the_consumer_stops(scratch):

@@ -53,7 +53,7 @@ def test_corrected_test_by_hand():
 
 def test_without_test_clouds_it_is_the_usual_paired_test():
     rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(2, 10))
+    x, y = rng.uniform(size=(2, 10))
     found = paired_test(fits(FOREST, x, test_size=0), fits(TRI, y, test_size=0), over="fits")
     usual = ttest_rel(x, y)
     assert found.p == pytest.approx(usual.pvalue)

@@ -22,6 +22,8 @@ from pointforms.bench.manifest import read_manifest
 from pointforms.bench.records import Record, Row, Unit
 from pointforms.bench.running import log_path, run
 from pointforms.bench.store import Store
+from pointforms.tasks import load, write
+from pointforms.tasks.catalogue import file_digest
 
 ROW = Row("circles-vs-lines", "npf-tri-1", {"epochs": 3})
 OTHER = Row("circles-vs-lines", "gcn")
@@ -125,6 +127,25 @@ def test_an_exception_ends_the_run_and_keeps_what_is_there(store):
     assert numbers(run(UNITS, store, Engine())) == (FITS - 4, 0, 4)
 
 
+def test_the_engine_ends_before_an_interrupted_run_does(store):
+    class Ending(Engine):
+        def run(self, take):
+            try:
+                yield from super().run(take)
+            finally:
+                ends.append(store.claimed())
+
+    def stop(fits):
+        if fits:
+            raise KeyboardInterrupt
+
+    ends = []
+    with pytest.raises(KeyboardInterrupt) as kept:  # and with it all frames
+        run(UNITS, store, Ending(), advance=stop)
+    assert kept.tb is not None
+    assert len(ends) == 1
+
+
 def test_the_log_has_one_line_per_unit(store):
     run(UNITS, store, Engine(broken=[OTHER]), "Small")
     run(UNITS, store, Engine())
@@ -136,6 +157,37 @@ def test_the_log_has_one_line_per_unit(store):
     assert "gcn {} fold/seed 0/0: FAILED: OSError: broken" in lines[4]
     assert re.search(r"run 1: 9 fits in \d+\.\d s, 3 failed, 0 already in the store", lines[7])
     assert "run 2: 0 fits" in lines[-1]
+
+
+def test_tasks_are_read_before_anything_is_claimed(store, tmp_path, monkeypatch):
+    def unit(file, fold=0):
+        return Unit(
+            Row(str(tmp_path / file), "mlp", content=file_digest(tmp_path / file)), fit(fold)
+        )
+
+    def fit(fold):
+        return ((fold, 0),)
+
+    (tmp_path / "columns.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "class.csv").write_text("cloud,label,x\n1,a,2\n2,a,3\n")
+    write(load("colocated", clouds=20, points=4), tmp_path / "right.npz")
+    engine = Engine()
+    for wrong, error, message in (
+        (unit("columns.csv"), ValueError, "columns.csv: no column 'cloud'"),
+        (unit("class.csv"), ValueError, "class.csv: column 'label' has only the value 'a'"),
+        (unit("right.npz", 7), ValueError, "right.npz has no fold 7: expected folds among 0, 1, 2"),
+        (Unit(Row("absent.csv", "mlp"), fit(0)), FileNotFoundError, "no file 'absent.csv'"),
+        (Unit(Row("absent", "mlp"), fit(0)), ValueError, "no task 'absent'"),
+        (Unit(Row("pdo-efp", "mlp"), fit(0)), FileNotFoundError, "no prepared task 'pdo-efp'"),
+    ):
+        with pytest.raises(error, match=re.escape(message)):
+            run([*UNITS, wrong], store, engine)
+    assert (engine.units, store.runs(), store.keys()) == ([], [], frozenset())
+    assert numbers(run([unit("right.npz")], store, engine)) == (1, 0, 0)
+
+    monkeypatch.setattr(running, "find", None)  # what is in the store is not read again
+    assert numbers(run([unit("right.npz")], store, engine)) == (0, 0, 1)
+    assert numbers(run([unit("right.npz", 1)], store, engine)) == (1, 0, 0)  # nor what was checked
 
 
 def test_signs_of_life_go_on_through_a_locked_database(store, monkeypatch):
@@ -205,6 +257,8 @@ sys.path.insert(0, sys.argv[3])
 from test_running import Engine, many
 from pointforms.bench.running import run
 from pointforms.bench.store import Store
+from pointforms.tasks import load, write
+from pointforms.tasks.catalogue import file_digest
 
 print("ready", flush=True)
 sys.stdin.readline()
@@ -355,8 +409,9 @@ def test_two_sweeps_on_one_store_share_the_work(tmp_path):
 def test_the_local_engine_fills_a_store(store):
     """From units to records on disk, and back."""
     row = Row("circles-vs-lines", "mlp", {"epochs": 1}, clouds=40, points=24)
-    units = [Unit(row, ((0, 0), (0, 1))), Unit(Row("absent.csv", "mlp"), ((0, 0),))]
+    wrong = Row("circles-vs-lines", "mlp", {"epochs": -1}, clouds=40, points=24)
+    units = [Unit(row, ((0, 0), (0, 1))), Unit(wrong, ((0, 0),))]
     assert numbers(run(units, store, LocalEngine(1))) == (3, 1, 0)
-    absent, *found = sorted(store.records(), key=lambda record: record.row.task)
-    assert "no file 'absent.csv'" in absent.error
+    refused, *found = sorted(store.records(), key=lambda record: record.row.options["epochs"])
+    assert "epochs=-1: expected at least 1" in refused.error
     assert all(record.probabilities.shape == (record.test_size, 2) for record in found)

@@ -23,3 +23,12 @@ def test_an_absent_file_is_explained(folder):
     assert message.startswith("npf import:")
     assert "absent.csv" in message
     assert os.listdir() == []
+
+
+def test_nothing_is_imported_if_any_row_is_impossible(folder):
+    (folder / "fits.csv").write_text(
+        "task,model,fold,seed,auroc,seconds\na,mlp,0,0,0.5,1\na,mlp,1,0,-5,1\n"
+    )
+    message = refused("import", "fits.csv")
+    assert "fits.csv, line 3: auroc=-5.0: expected a finite number from 0 to 1" in message
+    assert os.listdir() == ["fits.csv"]

@@ -111,13 +111,22 @@ def test_serving_opens_a_browser_and_ends_on_an_interrupt(store, monkeypatch):
     monkeypatch.setattr(command.webbrowser, "open", opened.append)
     monkeypatch.setattr(PageServer, "serve_forever", interrupted)
     result = npf("report", store, "--no-explain", "--no-theory", "--serve")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 130, result.output
     assert opened[0] in result.stdout
     assert b"PointNet++ beats" in served[0]
     assert not store.with_name("report.html").exists()
     npf("report", store, "--no-explain", "--no-theory", "--serve", "--no-open", "--out", "x.html")
     assert len(opened) == 1
     assert store.with_name("x.html").exists()
+
+
+def test_a_port_that_is_taken_is_told_before_the_work(store, monkeypatch):
+    monkeypatch.setattr("pointforms.paper.theory.section.theory_section", None)
+    with PageServer(store) as other:
+        result = npf("report", store, "--serve", "--port", other.server_port, "--out", "x.html")
+    assert result.exit_code == 2
+    assert f"npf report: port {other.server_port} cannot be used: " in result.stderr
+    assert not store.with_name("x.html").exists()
 
 
 @pytest.mark.parametrize(

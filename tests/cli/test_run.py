@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from tests.helpers.commands import ok, refused
 
 from pointforms.bench.records import Row
 from pointforms.bench.store import Store
+from pointforms.tasks import find
 
 pytestmark = pytest.mark.usefixtures("folder")
+
+#: Three clouds of each class.
+GROUPS = "cloud,label,x\n" + "".join(
+    f"{i},{'ab'[i % 2]},{x}\n" for i in range(6) for x in (i, i + 0.5, i + 2)
+)
 
 
 def test_run_fits_models_with_options():
@@ -40,6 +47,38 @@ def test_fits_on_a_file_are_those_of_its_content():
     assert "0 fits trained" in ok(*fit, "b.db")
     ok("tasks", "write", "colocated", "mine.npz", *sizes)
     assert "1 fits trained" in ok(*fit, "b.db")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n1,2\n", "npf run: mine.csv: no column 'cloud': expected one of 'a', 'b'"),
+        ("cloud,x\n1,2\n", "npf run: mine.csv: no column 'label'"),
+        ("cloud,label,x\n1,a,2\n2,a,3\n", "npf run: mine.csv: column 'label' has only"),
+        (GROUPS, "npf run: mine.csv has no fold 3: expected folds among 0, 1, 2"),
+    ],
+)
+def test_a_wrong_file_is_explained_before_anything_is_stored(content, message):
+    Path("mine.csv").write_text(content)
+    assert message in refused("run", "mine.csv", "mlp")
+    assert os.listdir() == ["mine.csv"]
+    Store("results.db").close()
+    assert message in refused("run", "mine.csv", "mlp")
+    with Store("results.db", create=False) as store:
+        assert (store.runs(), store.records()) == ([], [])
+
+
+def test_a_file_is_read_once_to_check_it(monkeypatch):
+    ok("tasks", "write", "colocated", "mine.npz", "--clouds", "20", "--points", "8")
+    reads = []
+
+    def reading(*arguments, **options):
+        reads.append(arguments)
+        return find(*arguments, **options)
+
+    monkeypatch.setattr("pointforms.bench.running.find", reading)
+    ok("run", "mine.npz", "logistic-regression", "svm", "--folds", "2")
+    assert len(reads) == 1
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,33 @@ def test_failed_fits_are_reported_and_tried_again(folder, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(EngineInProcess, "broken", ("mlp",))
         result = npf("sweep", "small.toml")
-    assert result.exit_code == 0
+    assert result.exit_code == 1
     assert "4 fits trained" in result.stdout
     assert "2 failed" in result.stdout
-    assert "2 fits failed; the first:\nTraceback:\nOSError: [broken] pieces" in result.stderr
-    assert "failed 2 times: OSError: [broken] pieces" in ok("status", "results.db")
+    said = (
+        "2 fits failed (2 of mlp on circles-vs-lines (40 clouds, 24 points)), the first with "
+        "OSError: [broken] pieces; `--retry-failed` tries them again, "
+        "`npf status results.db --errors` shows the errors"
+    )
+    assert result.stderr.splitlines()[-1] == said
+    assert "Traceback" not in result.output
+    status = ok("status", "results.db")
+    assert "failed 2 times: OSError: [broken] pieces" in status
+    assert "--retry-failed" in status
+    assert "failed 2 times: Traceback:\nOSError" in ok("status", "results.db", "--errors")
+    again = npf("sweep", "small.toml")  # nothing to do, but not without a word
+    assert (again.exit_code, again.stderr.splitlines()[-1]) == (1, said)
+    assert "0 fits trained" in again.stdout
+    assert "2 fits trained" in ok("sweep", "small.toml", "--retry-failed")
+    assert "0 fits trained" in ok("sweep", "small.toml", "--retry")  # the name in version 0.1.0
+
+
+def test_failed_fits_of_other_rows_are_not_of_this_sweep(folder, monkeypatch):
+    (folder / "small.toml").write_text(MANIFEST)
+    monkeypatch.setattr(EngineInProcess, "broken", ("mlp",))
+    assert npf("sweep", "small.toml").exit_code == 1
+    (folder / "small.toml").write_text(MANIFEST.replace('"npf-tri-1", "mlp"', '"npf-tri-1"'))
     assert "0 fits trained" in ok("sweep", "small.toml")
-    assert "2 fits trained" in ok("sweep", "small.toml", "--retry")
 
 
 @pytest.mark.parametrize(

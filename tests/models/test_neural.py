@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
+from pointforms.models import neural
 from pointforms.models.neural import NETWORKS, NeuralClassifier
 
 NEURAL = list(NETWORKS)
@@ -116,3 +119,13 @@ def test_wrong_options(rng):
         NeuralClassifier(network="gcn", neighbors=0).fit(clouds, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="points_per_epoch"):
         NeuralClassifier(network="gcn", points_per_epoch=5).fit(clouds, [0, 1, 0, 1])
+
+
+def test_options_of_graph_networks_are_checked_without_importing_their_library(monkeypatch):
+    monkeypatch.setattr(neural, "need", lambda *_: pytest.fail("nothing is needed to check"))
+    monkeypatch.setattr(neural, "resolve_name", lambda *_: pytest.fail("nor imported"))
+    NeuralClassifier(network="gcn").check_options()
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    with pytest.raises(ImportError, match=r"pointforms\[graph\]"):
+        NeuralClassifier(network="gcn").check_options()

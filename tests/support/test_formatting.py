@@ -1,8 +1,10 @@
 """Numbers as text."""
 
+import unicodedata
+
 import pytest
 
-from pointforms.support.formatting import duration, p_value, seconds, significance
+from pointforms.support.formatting import duration, p_value, seconds, significance, visible
 from pointforms.support.statistics import Difference
 
 
@@ -24,3 +26,11 @@ def test_p_values_and_arrows():
 
 def test_seconds_have_two_digits():
     assert [seconds(value) for value in (0.01234, 1.26, 9.99, 83.4)] == ["0.012", "1.3", "10", "83"]
+
+
+def test_nothing_visible_controls_a_terminal():
+    every = "".join(map(chr, [*range(0x3000), 0x202E, 0x2066, 0xFEFF, 0xDC80, 0xE000]))
+    shown = visible(every)
+    assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")]
+    assert visible("tab\tline\n\x1b[2J", lines=True) == "tab\tline\n\\x1b[2J"
+    assert visible("1\u202f000 µm → [red]") == "1\u202f000 µm → [red]"

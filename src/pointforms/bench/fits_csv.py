@@ -6,11 +6,11 @@ import csv
 import json
 import os
 from collections.abc import Iterable
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
-from pointforms.bench.records import NUMBERS, Record, Row
+from pointforms.bench.records import NUMBERS, Record, Row, duplicate_fit
 from pointforms.support.files import atomic
 
 _SIZES = ("clouds", "points", "task_seed")
@@ -94,7 +94,7 @@ def read_csv(path: str | os.PathLike[str]) -> list[Record]:
     [('mlp', 0.8)]
     """
     label = os.fspath(path)
-    records = []
+    fits: dict[tuple[Row, int, int], Record] = {}
     try:
         # spreadsheets start a file with a mark
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -106,14 +106,18 @@ def read_csv(path: str | os.PathLike[str]) -> list[Record]:
                 )
             for content in reader:
                 try:
-                    records.append(_record(content))
+                    record = _record(content)
+                    fit = (record.row, record.fold, record.seed)
+                    if fit in fits:
+                        raise ValueError(duplicate_fit(record))
                 except ValueError as error:
                     raise ValueError(f"{label}, line {reader.line_num}: {error}") from None
+                fits[fit] = record
     except csv.Error as error:
         raise ValueError(f"{label}, line {reader.reader.line_num}: not CSV: {error}") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{label} is not a CSV of fits: {error}") from None
-    return records
+    return list(fits.values())
 
 
 def _record(content: dict[str, Any]) -> Record:
@@ -136,9 +140,12 @@ def _value(name: str, text: str) -> Any:
         return text
     kind, expected = (float, "a number") if name in NUMBERS else (int, "a whole number")
     try:
-        return kind(text)
+        value = kind(text)
     except ValueError:
-        raise ValueError(f"{name} is {text!r}: expected {expected}") from None
+        value = nan
+    if isnan(value):  # a number that is not known is an empty field
+        raise ValueError(f"{name} is {text!r}: expected {expected}")
+    return value
 
 
 def _options(text: str) -> dict[str, Any]:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import hashlib
 import multiprocessing as mp
 import os
-import shutil
 import signal
 import tempfile
 import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -28,8 +28,11 @@ from typing import Any
 from pointforms.bench.fitting import failed, fit_unit, preparation, prepare
 from pointforms.bench.records import Record, Unit
 from pointforms.support.files import atomic
+from pointforms.support.scratch import remove_folder, scratch_folder
 
 Finished = tuple[Unit, list[Record]]
+
+_GRACE = 2.0  # seconds between the ends of the processes of a run
 
 
 class LocalEngine:
@@ -54,25 +57,24 @@ class LocalEngine:
         self.workers = len(devices) or workers
         self.devices = devices or ("cpu",) * workers
 
-    def run(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
+    def run(self, take: Callable[[], Unit | None]) -> Generator[Finished, None, None]:
         """Train the units that `take` returns until it returns None; yield each when finished."""
-        scratch = Path(tempfile.mkdtemp(prefix="pointforms-"))
-        crew = [_Worker(scratch, device) for device in self.devices]  # not started yet
-        try:
-            jobs = _Jobs(scratch, take)
-            while True:
+        with scratch_folder() as scratch:
+            crew = [_Worker(scratch, device) for device in self.devices]  # not started yet
+            try:
+                jobs = _Jobs(scratch, take)
+                while True:
+                    for worker in crew:
+                        if worker.job is None and (job := jobs.next_for(crew)) is not None:
+                            worker.send(job)
+                    busy = {worker.channel: worker for worker in crew if worker.job is not None}
+                    if not busy:
+                        return
+                    for channel in wait(list(busy)):
+                        yield busy[channel].receive()  # type: ignore[index]
+            finally:
                 for worker in crew:
-                    if worker.job is None and (job := jobs.next_for(crew)) is not None:
-                        worker.send(job)
-                busy = {worker.channel: worker for worker in crew if worker.job is not None}
-                if not busy:
-                    return
-                for channel in wait(list(busy)):
-                    yield busy[channel].receive()  # type: ignore[index]
-        finally:
-            for worker in crew:
-                worker.stop()
-            shutil.rmtree(scratch, ignore_errors=True)
+                    worker.stop()
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class _Worker:
         self.process = context.Process(
             target=_work, args=(theirs, self.scratch, self.device), daemon=True
         )
-        self.process.start()
+        start_out_of_reach(self.process)
         theirs.close()
 
     def send(self, job: _Job) -> None:
@@ -156,6 +158,8 @@ class _Worker:
         except (EOFError, OSError):
             self.process.join()
             code = self.process.exitcode
+            if code == -signal.SIGTERM:  # whoever ends workers ends this process too, in a moment
+                time.sleep(_GRACE)
             self.stop()
             hint = " (killed: out of memory?)" if code == -9 else ""
             records = failed(job.unit, f"the training process ended with exit code {code}{hint}")
@@ -171,9 +175,11 @@ class _Worker:
 
 def _work(channel: Connection, scratch: Path, device: str) -> None:
     """Run a worker: train what comes through the channel until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it will end it
+    # libraries leave temporary files behind: they go with the folder
+    tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
     import torch
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it will end it
     torch.set_num_threads(1)
     watch = threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True)
     watch.start()
@@ -215,10 +221,18 @@ def _end_with_parent(scratch: Path) -> None:
         os._exit(1)
 
 
-def remove_folder(folder: Path) -> None:
-    """Remove a folder in which processes that are ending may still write."""
-    for _ in range(50):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-        time.sleep(0.1)
+def start_out_of_reach(process: BaseProcess) -> None:
+    """Start a process that Ctrl-C in a terminal does not reach: the process that starts it ends it.
+
+    Ctrl-C is sent to all processes of a terminal. This one has not begun to ignore it while it
+    imports its modules, so it inherits that the signal is blocked.
+    """
+    if os.name != "posix":
+        process.start()
+        return
+    resource_tracker.ensure_running()  # `start` would start it, which unblocks the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -16,9 +16,8 @@ import os
 import secrets
 import signal
 import socket
-import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.util import find_spec
@@ -27,14 +26,16 @@ from pathlib import Path
 from typing import Any
 
 from pointforms.bench.fitting import PreparedTask, failed, fit_unit, preparation, prepare
-from pointforms.bench.local_engine import Finished, remove_folder
+from pointforms.bench.local_engine import Finished, start_out_of_reach
 from pointforms.bench.records import Record, Unit
 from pointforms.support.extras import need
+from pointforms.support.scratch import scratch_folder
 
 _RETRIES = 5  # of a task whose worker or node died, and of what is lost with a node
 _KEPT = 16  # preparations that are kept for further units
 _LOOK = 5.0  # seconds between looks at the size of the cluster
 _REACH = 10.0  # seconds for a cluster to answer at all
+_PATIENCE = 60.0  # seconds for a local Ray to end
 _SETTINGS = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -82,7 +83,7 @@ class RayEngine:
             for _ in self._drive(lambda: None):
                 pass
 
-    def run(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
+    def run(self, take: Callable[[], Unit | None]) -> Generator[Finished, None, None]:
         """Train the units that `take` returns until it returns None; yield each when finished."""
         first = take()
         if first is None:  # nothing to start a Ray for
@@ -90,7 +91,7 @@ class RayEngine:
         pending = [first]
         yield from self._drive(lambda: pending.pop() if pending else take())
 
-    def _drive(self, take: Callable[[], Unit | None]) -> Iterator[Finished]:
+    def _drive(self, take: Callable[[], Unit | None]) -> Generator[Finished, None, None]:
         """Answer the process that talks to Ray, and yield what it has trained."""
         if self.address is not None:
             _reach(self.address)
@@ -98,9 +99,9 @@ class RayEngine:
         channel, theirs = context.Pipe()
         arguments = (theirs, self.address, self.limit, self.workers)
         process = context.Process(target=_talk_to_ray, args=arguments, daemon=True)
-        process.start()
-        theirs.close()
         try:
+            start_out_of_reach(process)
+            theirs.close()
             while True:
                 try:
                     kind, content = channel.recv()
@@ -121,14 +122,20 @@ class RayEngine:
                     return
         finally:
             channel.close()  # it ends when it notices
-            process.join(60)
-            process.terminate()
-            process.join()
+            if process.pid is not None:
+                process.join(_PATIENCE)
+                process.kill()
+                process.join()
 
 
 def _talk_to_ray(channel: Connection, address: str | None, limit: int | None, cores: int) -> None:
     """Run the process that talks to Ray: ask for units through the channel and send records."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it will end it
+    # The process that started this one will end it. What a terminal or a supervisor sends to all
+    # processes of the group would end those of Ray in any order, each with a trace.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if os.name == "posix":
+        os.setsid()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     def take() -> Unit | None:
         channel.send(("take", None))
@@ -263,15 +270,17 @@ def _with_absolute_path(unit: Unit) -> Unit:
 def _own(cores: int) -> Iterator[_Session]:
     """Yield a local Ray that ends with the block, and a folder that does too."""
     # Ray puts sockets there, whose paths may have 107 characters in all
-    scratch = Path(tempfile.mkdtemp(prefix="npf-", dir="/tmp" if os.name == "posix" else None))
-    # its ports are open to others, so it needs a token, which only its processes see
-    os.environ.update(RAY_AUTH_TOKEN=secrets.token_hex(32), RAY_TMPDIR=str(scratch))
-    try:
+    parent = Path("/tmp") if os.name == "posix" else None
+    with scratch_folder("npf", parent) as scratch:
+        os.environ.update(
+            # its ports are open to others, so it needs a token, which only its processes see
+            RAY_AUTH_TOKEN=secrets.token_hex(32),
+            RAY_TMPDIR=str(scratch),
+            TMPDIR=str(scratch),  # libraries leave temporary files behind: they go with the folder
+        )
         options = {"num_cpus": cores, "include_dashboard": False}
         with _session("local", scratch, **options) as session:
             yield session
-    finally:
-        remove_folder(scratch)
 
 
 @contextmanager

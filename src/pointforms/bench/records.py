@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pointforms.bench.record_checks import check_fit, check_row
 from pointforms.models import MODELS, make
 from pointforms.models.options import NOT_OPTIONS
 from pointforms.tasks.catalogue import is_simulated
@@ -88,6 +89,9 @@ class Row:
     content: str | None = None
     settings: str | None = None
 
+    def __post_init__(self) -> None:
+        check_row(vars(self))
+
     @cached_property
     def digest(self) -> str:
         """Short hash of the complete configuration of the model, defaults included."""
@@ -160,6 +164,8 @@ class Unit:
 class Record:
     """What is known of one fit.
 
+    Numbers that no fit can have, such as a negative time, are refused with a ValueError.
+
     Parameters
     ----------
     row : Row
@@ -220,6 +226,18 @@ class Record:
     probabilities: np.ndarray | None = None
     error: str | None = None
     version: str = ""
+
+    def __post_init__(self) -> None:
+        try:
+            check_fit(vars(self))
+        except ValueError as error:
+            fit = f"fold {self.fold}, seed {self.seed} of {self.row.model} on {self.row.task}"
+            raise ValueError(f"{error} ({fit})") from None
+
+    @property
+    def reason(self) -> str | None:
+        """The last line of the error, which says what was wrong; None if there is no error."""
+        return None if self.error is None else (self.error.strip().splitlines() or [""])[-1]
 
 
 def duplicate_fit(record: Record) -> str:

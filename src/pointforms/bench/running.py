@@ -7,15 +7,18 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 from pointforms.bench.local_engine import Finished
-from pointforms.bench.records import Record, Unit
+from pointforms.bench.records import Record, Size, Unit
 from pointforms.bench.store import Store
+from pointforms.support.formatting import visible
+from pointforms.tasks.catalogue import find, names
 
 _BEAT = 10.0  # seconds between signs of life
 _PAUSE = 1.0  # seconds between looks at the units that other runs hold
@@ -64,6 +67,7 @@ def run(
     """Train the fits that are missing in a store.
 
     The run waits for units that another run has claimed, and takes them over if that run dies.
+    Tasks that are files are read first, so that nothing is claimed if one of them is wrong.
 
     Parameters
     ----------
@@ -85,6 +89,11 @@ def run(
     -------
     Outcome
 
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        If a task cannot be read, or has no such fold.
+
     Examples
     --------
     >>> import tempfile
@@ -98,21 +107,27 @@ def run(
     """
     outcome, start = Outcome(), time.monotonic()
     advance = advance or (lambda fits: None)
+    stored = store.keys(failed=not retry)
+    left = [u for u in units if not {(u.row.key, *fit) for fit in u.fits} <= stored]
+    check_tasks(left)
     number = store.begin(title, engine.name, engine.workers)
     with _logged(store.path) as log, _heart(store, number, engine):
         log.info(
             "run %d: %s, %d fits, %s engine, %d workers",
             number, title, sum(len(unit.fits) for unit in units), engine.name, engine.workers,
         )  # fmt: skip
-        queue = _Queue(units, store, number, retry, outcome, advance)
+        queue = _Queue(left, store, number, retry, outcome, advance)
         try:
+            queue.skip(sum(len(u.fits) for u in units) - sum(len(u.fits) for u in left))
             while True:
-                for unit, records in engine.run(queue.take):
-                    new = store.finish(number, records)
-                    outcome.trained += new
-                    outcome.failed += new if records[0].error else 0  # units fail whole
-                    advance(new)
-                    _log_unit(log, unit, records)
+                # closed, so that its processes end before the run does
+                with closing(_trained(engine, queue)) as trained:
+                    for unit, records in trained:
+                        new = store.finish(number, records)
+                        outcome.trained += new
+                        outcome.failed += new if records[0].error else 0  # units fail whole
+                        advance(new)
+                        _log_unit(log, unit, records)
                 if not queue.waits():
                     break
                 time.sleep(_PAUSE)
@@ -127,6 +142,51 @@ def run(
                 number, outcome.trained, outcome.seconds, outcome.failed, outcome.already_stored,
             )  # fmt: skip
     return outcome
+
+
+def check_tasks(units: Sequence[Unit]) -> None:
+    """Read the tasks of units that are files or were prepared on disk.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+        What will be trained.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        If a task cannot be read, or has no such fold.
+
+    Examples
+    --------
+    >>> from pointforms.bench import Row
+    >>> check_tasks([Unit(Row("absent.csv", "mlp"), ((0, 0),))])
+    Traceback (most recent call last):
+    FileNotFoundError: no file 'absent.csv'
+    """
+    made = set(names())  # from their name and seed: nothing can be wrong with them
+    wanted: dict[Size, set[int]] = {}
+    for unit in units:
+        if unit.row.task not in made:
+            wanted.setdefault(unit.row.size, set()).update(fold for fold, _ in unit.fits)
+    for size, folds in wanted.items():
+        existing = _folds(size)
+        if not folds <= existing:
+            raise ValueError(
+                f"{Path(size.task).name} has no fold {min(folds - existing)}: expected folds "
+                f"among {', '.join(map(str, sorted(existing)))}"
+            )
+
+
+@cache  # a digest of the content is part of the key
+def _folds(size: Size) -> frozenset[int]:
+    """Read a task and return its folds."""
+    name = Path(size.task).name
+    try:
+        task = find(size.task, size.task_seed, size.clouds, size.points)
+    except (ValueError, TypeError) as error:
+        raise ValueError(str(error) if name in str(error) else f"{name}: {error}") from None
+    return frozenset(task.folds.tolist())
 
 
 class _Queue:
@@ -144,14 +204,12 @@ class _Queue:
         outcome: Outcome,
         advance: Callable[[int], None],
     ) -> None:
-        stored = store.keys(failed=not retry)
-        left = [u for u in units if not {(u.row.key, *fit) for fit in u.fits} <= stored]
-        self.units, self.others = deque(left), deque[Unit]()
+        self.units, self.others = deque(units), deque[Unit]()
         self.store, self.run, self.retry = store, run, retry
         self.outcome, self.advance = outcome, advance
-        self._skip(sum(len(u.fits) for u in units) - sum(len(u.fits) for u in left))
 
-    def _skip(self, fits: int) -> None:
+    def skip(self, fits: int) -> None:
+        """Count fits that are in the store."""
         self.outcome.already_stored += fits
         self.advance(fits)
 
@@ -163,7 +221,7 @@ class _Queue:
                 self.others.append(unit)
                 continue
             missing = 0 if isinstance(claim, str) else len(claim.fits)
-            self._skip(len(unit.fits) - missing)
+            self.skip(len(unit.fits) - missing)
             if missing:
                 return unit
         return None
@@ -172,6 +230,10 @@ class _Queue:
         """Whether units of other runs are left. They are then looked at again."""
         self.units, self.others = self.others, deque()
         return bool(self.units)
+
+
+def _trained(engine: Engine, queue: _Queue) -> Generator[Finished, None, None]:
+    yield from engine.run(queue.take)
 
 
 @contextmanager
@@ -198,12 +260,19 @@ def _logged(store: Path) -> Iterator[logging.Logger]:
     """Yield a log beside the store, with one line per unit."""
     log = logging.Logger("pointforms.bench")
     handler = logging.FileHandler(log_path(store), encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    handler.setFormatter(_OneLine("%(asctime)s %(message)s"))
     log.addHandler(handler)
     try:
         yield log
     finally:
         handler.close()
+
+
+class _OneLine(logging.Formatter):
+    """One line per entry, which nothing in a name or an error can break or colour."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
 
 
 def log_path(store: Path) -> Path:
@@ -217,7 +286,7 @@ def _log_unit(log: logging.Logger, unit: Unit, records: Sequence[Record]) -> Non
     fits = ", ".join(f"{fold}/{seed}" for fold, seed in unit.fits)
     first = records[0]
     if first.error is not None:
-        log.info("%s fold/seed %s: FAILED: %s", what, fits, first.error.strip().splitlines()[-1])
+        log.info("%s fold/seed %s: FAILED: %s", what, fits, first.reason)
         return
     scores = ", ".join(f"{record.auroc:.3f}" for record in records)
     log.info("%s fold/seed %s: AUROC %s, %.1f s each", what, fits, scores, first.seconds)

@@ -11,7 +11,7 @@ import typer
 
 from pointforms._version import __version__
 from pointforms.cli import pdo, tasks
-from pointforms.cli.console import Commands
+from pointforms.cli.console import Commands, echo
 from pointforms.cli.demo import demo
 from pointforms.cli.explain import explain
 from pointforms.cli.export import export
@@ -42,7 +42,7 @@ app.command("import")(import_fits)
 
 def _version(show: bool) -> None:
     if show:
-        typer.echo(f"pointforms {__version__}")
+        echo(f"pointforms {__version__}")
         raise typer.Exit
 
 

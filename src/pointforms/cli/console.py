@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
+from pointforms.cli.interrupts import Terminated, exit_status, sigterm_interrupts
+from pointforms.support.formatting import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -18,18 +21,36 @@ _FILE_WIDTH = 200
 
 
 class Commands(TyperGroup):
-    """A group of commands that print expected errors as one line and exit with status 2."""
+    """A group of commands that say in one line why they end early.
+
+    The exit status is 2 after an expected error, 130 after Ctrl-C and 143 after SIGTERM.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            return super().invoke(ctx)
+            with sigterm_interrupts():
+                return super().invoke(ctx)
         except BrokenPipeError:  # the reader has seen enough
             raise
+        except KeyboardInterrupt as error:
+            reason = "ended by SIGTERM" if isinstance(error, Terminated) else "interrupted"
+            _say(ctx, "; ".join([reason, *getattr(error, "__notes__", ())]))
+            raise typer.Exit(exit_status(error)) from None
         except (ValueError, TypeError, ImportError, OSError) as error:
-            names = ["npf", ctx.info_name if ctx.parent else "", ctx.invoked_subcommand or ""]
-            typer.echo(f"{' '.join(filter(None, names))}: {error}", err=True)
+            _say(ctx, str(error))
             raise typer.Exit(2) from None
+
+
+def _say(ctx: Any, message: str) -> None:
+    """Print one line about a command to standard error."""
+    names = ["npf", ctx.info_name if ctx.parent else "", ctx.invoked_subcommand or ""]
+    echo(visible(f"{' '.join(filter(None, names))}: {message}"), err=True)
+
+
+def echo(text: str, err: bool = False) -> None:
+    """Print text, which may have several lines, without anything that controls the terminal."""
+    typer.echo(visible(text, lines=True), err=err)
 
 
 def use_one_thread() -> None:
@@ -52,9 +73,9 @@ def print_table(table: Table, wide: bool = False, form: str = "terminal") -> Non
     if form == "terminal":
         console().print(table.terminal(wide))
         if table.brief is not None and not wide:
-            typer.echo("--wide shows all columns and notes.")
+            echo("--wide shows all columns and notes.")
     else:
-        typer.echo(table.render(form))
+        echo(table.render(form))
 
 
 def print_pairs(pairs: Mapping[str, str]) -> None:
@@ -64,5 +85,5 @@ def print_pairs(pairs: Mapping[str, str]) -> None:
 
     grid = Grid(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in pairs.items():
-        grid.add_row(name, Text(value, style="bold"))
+        grid.add_row(Text(visible(name)), Text(visible(value), style="bold"))
     console().print(grid)

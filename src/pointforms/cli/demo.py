@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pointforms.cli.console import console, print_pairs, use_one_thread
+from pointforms.cli.console import console, echo, print_pairs, use_one_thread
 from pointforms.cli.report import report
 from pointforms.cli.run import run
 
@@ -31,7 +31,7 @@ def demo(
         console().rule(title, align="left")
         values, picture = part(out)
         print_pairs(values)
-        typer.echo(f"Picture: {picture.resolve()}\n")
+        echo(f"Picture: {picture.resolve()}\n")
     console().rule("Comparing models: two folds of circles against lines", align="left")
     store = out / "results.db"
     run("circles-vs-lines", _MODELS, folds=2, store=store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +12,14 @@ import typer
 
 from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import print_table, use_one_thread
+from pointforms.cli.console import echo, print_table, use_one_thread
 from pointforms.support.formatting import duration
 from pointforms.support.progress import track
 
 if TYPE_CHECKING:
     from pointforms.bench.running import Engine
+
+_NAMED = 3  # rows with failed fits that a message names
 
 
 def make_engine(
@@ -42,13 +45,22 @@ def make_engine(
 
 def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> list[bench.Record]:
     """Train the missing fits of a manifest with a progress bar, and return all of its records."""
+    from pointforms.bench.running import check_tasks
+
     use_one_thread()
+    units = manifest.units()
+    if not path.exists():
+        check_tasks(units)  # as the run does, but a wrong task leaves no empty store behind
     with bench.Store(path) as store:
-        with track(manifest.fits, "fits", unit="fits") as advance:
-            outcome = bench.run(manifest.units(), store, engine, manifest.title, retry, advance)
+        try:
+            with track(manifest.fits, "fits", unit="fits") as advance:
+                outcome = bench.run(units, store, engine, manifest.title, retry, advance)
+        except KeyboardInterrupt as error:
+            error.add_note(f"finished fits are in {path}, and the same command trains the rest")
+            raise
         wanted = set(manifest.rows())
         records = [record for record in store.records(predictions=False) if record.row in wanted]
-    typer.echo(
+    echo(
         f"{outcome.trained} fits trained in {duration(outcome.seconds)}, {outcome.failed} failed, "
         f"{outcome.already_stored} already in the store. Store: {path.resolve()}"
     )
@@ -56,11 +68,26 @@ def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> 
 
 
 def print_results(records: Sequence[bench.Record], rows: Sequence[bench.Row], wide: bool) -> None:
-    """Print one table of results per task, and the first error of fits that failed."""
+    """Print one table of results per task."""
     from pointforms.paper.numbers import paper_value
 
     for table in bench.results_tables(records, rows, reference=paper_value):
         print_table(table, wide)
-    errors = [record for record in records if record.error]
-    if errors:
-        typer.echo(f"{len(errors)} fits failed; the first:\n{errors[0].error}", err=True)
+
+
+def exit_if_failed(records: Sequence[bench.Record], manifest: bench.Manifest, path: Path) -> None:
+    """Say in one line which fits failed, in this run or before, and exit with status 1."""
+    wanted = {(unit.row.key, *fit) for unit in manifest.units() for fit in unit.fits}
+    errors = [r for r in records if r.error and (r.row.key, r.fold, r.seed) in wanted]
+    if not errors:
+        return
+    where = Counter(f"{record.row.model} on {record.row.size.title}" for record in errors)
+    named = [f"{count} of {name}" for name, count in where.most_common(_NAMED)]
+    rest = [f"{len(where) - _NAMED} other rows"] * (len(where) > _NAMED)
+    echo(
+        f"{len(errors)} fits failed ({', '.join(named + rest)}), the first with "
+        f"{errors[0].reason}; `--retry-failed` tries them again, `npf status {path} --errors` "
+        "shows the errors",
+        err=True,
+    )
+    raise typer.Exit(1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import print_table, use_one_thread
+from pointforms.cli.console import echo, print_table, use_one_thread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +78,7 @@ def explain(
         features=options.column_names(features),
     )
     _check_match(classifier, task)
-    typer.echo(f"features: {', '.join(task.feature_names)}")
+    echo(f"features: {', '.join(task.feature_names)}")
     y = _labels(classifier, task)
     salience = classifier.explain(
         task.clouds, y, task.groups, task.feature_names, refits, permutations, seed
@@ -88,14 +88,14 @@ def explain(
     shown = salience.table()
     print_table(replace(shown, rows=shown.rows[:most], notes=()), wide)
     if len(salience) > most:
-        typer.echo(f"… and {len(salience) - most} more (--most)")
-    typer.echo(salience.summary())
+        echo(f"… and {len(salience) - most} more (--most)")
+    echo(salience.summary())
     if table is not None:
         write_text(table, shown.csv())
-        typer.echo(f"Table: {table.resolve()}")
+        echo(f"Table: {table.resolve()}")
     if out is not None:
         plot.salience(salience, most, path=out)
-        typer.echo(f"Picture: {out.resolve()}")
+        echo(f"Picture: {out.resolve()}")
 
 
 def _load_classifier(folder: Path) -> PointFormClassifier:

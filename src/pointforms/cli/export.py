@@ -9,6 +9,7 @@ import typer
 
 from pointforms import bench
 from pointforms.cli import options
+from pointforms.cli.console import echo
 from pointforms.support.files import check_output
 
 
@@ -20,4 +21,4 @@ def export(
     check_output(out, store)
     with bench.Store(store, create=False) as opened:
         count = bench.write_csv(opened.records(predictions=False), out)
-    typer.echo(f"{count} fits\nWritten: {out.resolve()}")
+    echo(f"{count} fits\nWritten: {out.resolve()}")

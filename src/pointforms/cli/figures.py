@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pointforms.cli.console import print_table, use_one_thread
+from pointforms.cli.console import echo, print_table, use_one_thread
 from pointforms.support.table import Column, Table
 
 
@@ -44,4 +44,4 @@ def figures(
             save(figure.make(quick), paths[name])
             advance(1)
     for path in paths.values():
-        typer.echo(f"Picture: {path.resolve()}")
+        echo(f"Picture: {path.resolve()}")

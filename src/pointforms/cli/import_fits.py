@@ -9,6 +9,7 @@ import typer
 
 from pointforms import bench
 from pointforms.cli import options
+from pointforms.cli.console import echo
 
 
 def import_fits(
@@ -21,4 +22,4 @@ def import_fits(
     records = bench.read_csv(source)
     with bench.Store(store) as opened:
         new = opened.finish(None, records)
-    typer.echo(f"{len(records)} fits, {new} of them new\nStore: {store.resolve()}")
+    echo(f"{len(records)} fits, {new} of them new\nStore: {store.resolve()}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import print_table, use_one_thread
+from pointforms.cli.console import echo, print_table, use_one_thread
 from pointforms.support.table import Column, Table
 
 _COLUMNS = (
@@ -66,9 +66,9 @@ def inspect(
         }
         for name, field in zip(clouds.ids[:most], fields, strict=False)
     ]
-    typer.echo(f"features: {', '.join(clouds.feature_names)}")
+    echo(f"features: {', '.join(clouds.feature_names)}")
     print_table(Table(repr(clouds), _COLUMNS, rows))
     if len(clouds) < total:
-        typer.echo(f"{total - len(clouds)} clouds have fewer than {min_points} points")
+        echo(f"{total - len(clouds)} clouds have fewer than {min_points} points")
     if len(clouds) > most:
-        typer.echo(f"… and {len(clouds) - most} more (--most)")
+        echo(f"… and {len(clouds) - most} more (--most)")

@@ -80,7 +80,10 @@ ADDRESS = Annotated[
     str | None,
     typer.Option(help="Address of a Ray cluster. By default a local one is started."),
 ]
-RETRY = Annotated[bool, typer.Option("--retry", help="Train fits again that failed before.")]
+RETRY = Annotated[
+    bool,
+    typer.Option("--retry-failed", "--retry", help="Train fits again that failed before."),
+]
 
 # --- tables ---------------------------------------------------------------------------------
 

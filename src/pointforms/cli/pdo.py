@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import Commands, print_table, use_one_thread
+from pointforms.cli.console import Commands, echo, print_table, use_one_thread
 from pointforms.support.progress import track
 from pointforms.support.table import Column, Table
 
@@ -55,7 +55,7 @@ def simulate(
     total = len(Simulator(size, seed).design())
     with track(total, "samples") as advance:
         samples, rows = write_simulated(out, size, seed, advance)
-    typer.echo(f"{samples} samples, {rows} cells, simulated\nWritten: {out.resolve()}")
+    echo(f"{samples} samples, {rows} cells, simulated\nWritten: {out.resolve()}")
 
 
 @app.command()
@@ -78,10 +78,10 @@ def convert(
 
     pickle = find_pickle(source)
     if trust_pickle:
-        typer.echo(pickle.needs())
+        echo(pickle.needs())
     with track(pickle.size, "bytes", unit="bytes") as advance:
         rows = convert_pickle(pickle, out, trust_pickle, advance)
-    typer.echo(f"{rows} cells; peak memory {peak() / 2**30:.2f} GiB\nWritten: {out.resolve()}")
+    echo(f"{rows} cells; peak memory {peak() / 2**30:.2f} GiB\nWritten: {out.resolve()}")
 
 
 @app.command()
@@ -126,12 +126,12 @@ def prepare(
         folders = prepare_tasks(table, out, names, chosen, advance)
     for folder in folders.values():
         facts = read_facts(folder)
-        typer.echo(f"{folder.name}: {facts['clouds']} clouds, {facts['description']}")
+        echo(f"{folder.name}: {facts['clouds']} clouds, {facts['description']}")
         for note in facts["notes"]:
-            typer.echo(f"  note: {note}")
+            echo(f"  note: {note}")
     for note in facts["table_notes"]:
-        typer.echo(f"note: {note}")
-    typer.echo(
+        echo(f"note: {note}")
+    echo(
         f"{facts['rows']} cells read, {facts['dropped']} dropped; peak memory "
         f"{peak() / 2**30:.2f} GiB\nWritten: {out.resolve()}"
     )

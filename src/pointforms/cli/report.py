@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import tempfile
 import webbrowser
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -15,9 +13,10 @@ import typer
 
 from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import use_one_thread
+from pointforms.cli.console import echo, use_one_thread
 from pointforms.support.files import check_output
 from pointforms.support.progress import track
+from pointforms.support.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pointforms.bench.page import Article, Section
@@ -69,6 +68,7 @@ def report(
     from pointforms.bench.manifest import manifest_source
     from pointforms.bench.page import explaining, write_report
     from pointforms.bench.page.document import TITLE
+    from pointforms.bench.page.serving import PageServer
     from pointforms.paper.numbers import paper_value
     from pointforms.paper.theory.section import STEPS, theory_section
 
@@ -77,13 +77,14 @@ def report(
         if no_explain and explain:
             raise ValueError(f"--no-explain and --explain {explain[0]} exclude each other")
         if serve and out is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pointforms-"))
-            page = Path(folder) / "report.html"
+            page = stack.enter_context(scratch_folder()) / "report.html"
         else:
             page = out or Path("report.html")
         check_output(page, store)
-        if not page.parent.is_dir():  # before the work, not after it
+        # a wrong folder or a port that is taken: before the work, not after it
+        if not page.parent.is_dir():
             raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")
+        server = stack.enter_context(PageServer(page, port)) if serve else None
         with bench.Store(store, create=False) as opened:
             records, runs = opened.records(predictions=False), opened.runs()
         if not records:
@@ -114,9 +115,12 @@ def report(
             reference=paper_value,
         )
         if out is not None or not serve:
-            typer.echo(f"Page: {page.resolve()} ({page.stat().st_size / 1e6:.1f} MB)")
-        if serve:
-            _serve(page, port, not no_open)
+            echo(f"Page: {page.resolve()} ({page.stat().st_size / 1e6:.1f} MB)")
+        if server is not None:
+            echo(f"Serving {server.url} (Ctrl-C ends it)")
+            if not no_open:
+                webbrowser.open(server.url)
+            server.serve_forever()
 
 
 def _articles(
@@ -137,18 +141,3 @@ def _articles(
                 notes.append(f"The model of {record.row.task} is not shown: {error}")
             advance(1)
     return articles, notes
-
-
-def _serve(page: Path, port: int, opening: bool) -> None:
-    from pointforms.bench.page.serving import PageServer
-
-    # a request to end works like Ctrl-C, so that the folder of the page is removed
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with PageServer(page, port) as server:
-        typer.echo(f"Serving {server.url} (Ctrl-C ends it)")
-        if opening:
-            webbrowser.open(server.url)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            typer.echo("")

@@ -10,7 +10,8 @@ import typer
 
 from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.engines import make_engine, print_results, train
+from pointforms.cli.console import echo
+from pointforms.cli.engines import exit_if_failed, make_engine, print_results, train
 from pointforms.support.progress import track
 
 
@@ -70,7 +71,8 @@ def reproduce(
     written = write_study(records, manifest, path, folder, name, paper_value)
     print_results(records, manifest.rows(), wide)
     for file in written:
-        typer.echo(f"Written: {file.resolve()}")
+        echo(f"Written: {file.resolve()}")
+    exit_if_failed(records, manifest, path)
 
 
 def _prepare_organoids(table: Path, folder: Path, drop_unmatched: bool) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.engines import make_engine, print_results, train
+from pointforms.cli.engines import exit_if_failed, make_engine, print_results, train
 
 
 def run(
@@ -39,7 +39,8 @@ def run(
 ) -> None:
     """Fit models on the folds of a task and print the results.
 
-    Fits that the store already has are not trained again.
+    Fits that the store already has are not trained again. The exit status is 1 if any fit of the
+    command has failed, also in an earlier run.
     """
     from pointforms.bench.sweep import read_sweep
 
@@ -50,3 +51,4 @@ def run(
     manifest = bench.Manifest(f"{task}: {', '.join(model)}", (sweep,))
     records = train(manifest, store, make_engine(engine, workers, devices, address), retry)
     print_results(records, manifest.rows(), wide)
+    exit_if_failed(records, manifest, store)

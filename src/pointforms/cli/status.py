@@ -10,12 +10,15 @@ import typer
 
 from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import print_table
+from pointforms.cli.console import echo, print_table
 
 
 def status(
     store: options.READ_STORE = options.RESULTS,
     log: Annotated[int, typer.Option(min=0, help="Number of lines of the log to print.")] = 8,
+    errors: Annotated[
+        bool, typer.Option("--errors", help="Print the whole text of every error.")
+    ] = False,
     wide: options.WIDE = False,
 ) -> None:
     """Print what a store holds, which runs have been made, and what is being trained."""
@@ -26,10 +29,12 @@ def status(
         claimed = opened.claimed()
     print_table(replace(bench.costs_table(records), title=f"{len(records)} fits", notes=()), wide)
     print_table(bench.runs_table(runs[-5:]), wide)
-    typer.echo(f"being trained: {claimed} fits")
-    errors = Counter(r.error.strip().splitlines()[-1] for r in records if r.error)
-    for message, count in errors.most_common(5):
-        typer.echo(f"failed {count} times: {message}")
+    echo(f"being trained: {claimed} fits")
+    failed = Counter(r.error if errors else r.reason for r in records if r.error)
+    for message, count in failed.most_common(None if errors else 5):
+        echo(f"failed {count} times: {message}")
+    if failed:
+        echo("`--retry-failed` of `npf run` and `npf sweep` tries failed fits again")
     if log and log_path(store).exists():
         lines = log_path(store).read_text("utf-8", errors="replace").splitlines(keepends=True)
-        typer.echo("".join(lines[-log:]))
+        echo("".join(lines[-log:]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.engines import make_engine, print_results, train
+from pointforms.cli.engines import exit_if_failed, make_engine, print_results, train
 
 
 def sweep(
@@ -19,8 +19,10 @@ def sweep(
 ) -> None:
     """Train every fit of a manifest that the store does not have yet, and print the results.
 
-    A sweep can be stopped at any moment and started again. Several sweeps can share a store.
+    A sweep can be stopped at any moment and started again. Several sweeps can share a store. The
+    exit status is 1 if any fit of the manifest has failed, also in an earlier run.
     """
     plan = bench.read_manifest(manifest)
     records = train(plan, store, make_engine(engine, workers, devices, address), retry)
     print_results(records, plan.rows(), wide)
+    exit_if_failed(records, plan, store)

@@ -10,7 +10,7 @@ import typer
 
 from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import print_table
+from pointforms.cli.console import echo, print_table
 from pointforms.support.files import check_output, write_text
 
 
@@ -52,4 +52,4 @@ def table(
         return
     form = options.Format.markdown if format is options.Format.terminal else format
     write_text(out, "\n".join(one.render(form) for one in tables))
-    typer.echo(f"Written: {out.resolve()}")
+    echo(f"Written: {out.resolve()}")

@@ -10,7 +10,7 @@ import typer
 
 from pointforms import tasks
 from pointforms.cli import options
-from pointforms.cli.console import Commands, print_pairs, print_table
+from pointforms.cli.console import Commands, echo, print_pairs, print_table
 from pointforms.support.table import Column, Table
 
 app = typer.Typer(
@@ -66,7 +66,7 @@ def show(
         }
     )
     if name in tasks.names():
-        typer.echo("\n" + tasks.about(name))
+        echo("\n" + tasks.about(name))
 
 
 @app.command()
@@ -83,7 +83,7 @@ def write(
     """Write a task to a file, one row per point, with columns cloud, label, group, fold, split."""
     task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
     tasks.write(task, out)
-    typer.echo(f"{task!r}\nWritten: {out.resolve()}")
+    echo(f"{task!r}\nWritten: {out.resolve()}")
 
 
 @app.command()
@@ -123,4 +123,4 @@ def draw(
             )
             advance(1)
     for path in pictures:
-        typer.echo(f"Picture: {path.resolve()}")
+        echo(f"Picture: {path.resolve()}")

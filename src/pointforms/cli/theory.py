@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pointforms.cli.console import print_table, use_one_thread
+from pointforms.cli.console import echo, print_table, use_one_thread
 
 
 def theory(
@@ -34,7 +34,7 @@ def theory(
     print_table(consistency_table(report.consistency))
     if report.rising:
         names = ", ".join(f"{r.manifold} k = {r.degree} {r.error}" for r in report.rising)
-        typer.echo(f"not falling at every step: {names}")
+        echo(f"not falling at every step: {names}")
     for path in report.tables + report.pictures:
         kind = "Table" if path.suffix == ".csv" else "Picture"
-        typer.echo(f"{kind}: {path.resolve()}")
+        echo(f"{kind}: {path.resolve()}")

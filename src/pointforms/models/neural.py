@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import Any, Literal
 
@@ -48,12 +49,21 @@ _STORES: dict[str, Any] = {
 
 def network_class(name: str) -> Any:
     """Return the class of a network, whose constructor takes features and outputs."""
+    check_network(name)
+    _, module, cls = NETWORKS[name]
+    return resolve_name(f"pointforms.models.{module}:{cls}")
+
+
+def check_network(name: str) -> None:
+    """Raise an error if there is no such network, or if what it needs is not installed.
+
+    Nothing is imported: PyTorch Geometric takes seconds, and makes a folder for temporary files.
+    """
     if name not in NETWORKS:
         raise ValueError(f"network={name!r}: expected one of {tuple(NETWORKS)}")
-    _, module, cls = NETWORKS[name]
-    if module in ("graph_networks", "hierarchical_networks"):
-        need("torch_geometric", "graph")
-    return resolve_name(f"pointforms.models.{module}:{cls}")
+    needs_extra = NETWORKS[name][1] in ("graph_networks", "hierarchical_networks")
+    if needs_extra and find_spec("torch_geometric") is None:
+        need("torch_geometric", "graph")  # raises an error that says how to install it
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -106,7 +116,7 @@ class NeuralClassifier(NetworkClassifier):
 
     def check_options(self) -> None:
         """Raise an error for options that no fit can work with."""
-        network_class(self.network)
+        check_network(self.network)
         check_int("neighbors", self.neighbors, at_least=1)
         super().check_options()
 

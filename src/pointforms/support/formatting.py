@@ -125,6 +125,36 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
+_SPACES = "\u00a0\u2009\u202f"  # between thousands and before units
+
+
+def visible(text: str, lines: bool = False) -> str:
+    r"""Return text for a terminal or a log, with escapes for characters that would control it.
+
+    File names, columns and errors come from anywhere: they could move the cursor, colour or clear
+    the screen, or reverse the order of letters.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    lines : bool, default False
+        Whether the text may have several lines, and tabs.
+
+    Examples
+    --------
+    >>> print(visible("\x1b[31mred\r\u202e.csv"))
+    \x1b[31mred\r\u202e.csv
+    >>> visible("two\nlines", lines=True)
+    'two\nlines'
+    """
+    kept = "\n\t" if lines else ""
+    return "".join(
+        c if c.isprintable() or c in kept or c in _SPACES else c.encode("unicode_escape").decode()
+        for c in text
+    )
+
+
 # --- escaping -------------------------------------------------------------------------------
 
 
