@@ -18,7 +18,7 @@ SIZES = (0, 1, 2, 2, 3, 3, 5, 5, 9, 9, 17, 17, 40, 40)
 
 #: What somebody may pass where something else is expected.
 AWKWARD: tuple[Any, ...] = (
-    None, True, False, 0, 1, 2, 3, -1, -(10**30), 10**30, 0.0, -0.0, 0.5, 1.0, 2.5, -1.5, 5e-324,
+    None, True, False, 0, 1, 2, 3, -1, -(10**30), 10**400, 0.0, -0.0, 0.5, 1.0, 2.5, -1.5, 5e-324,
     1e-300, 1e300, float("inf"), float("-inf"), float("nan"), 1j, "", "auto", "1", "none",
     "\x1b[2J",
     b"auto", (), [], [1], (1, 2), [None], ["a"], {}, {"a": 1}, {1}, np.int64(3), np.int8(-1),
