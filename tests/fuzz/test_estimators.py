@@ -24,6 +24,7 @@ N = 12
 _rng = np.random.default_rng(0)
 CLOUDS = [_rng.normal(size=(4 + i % 5, 2)) * (1 + i % 2) for i in range(N)]
 HALVES = np.arange(N) % 2
+MEANS = np.array([cloud.mean() for cloud in CLOUDS])
 
 # Sizes stay small: a wide network may need much memory, and that is no defect.
 TRAINING: dict[str, tuple[Any, ...]] = {
@@ -192,13 +193,10 @@ def test_options(name_and_options: tuple[str, dict[str, Any]]) -> None:
 
     def call() -> Any:
         make, _ = ESTIMATORS[name]
-        y = CLOUDS_MEANS if name == "regressor" else HALVES
+        y = MEANS if name == "regressor" else HALVES
         return predictions(make(**options).fit(CLOUDS, y), CLOUDS)
 
     judge("estimators", call, options)
-
-
-CLOUDS_MEANS = np.array([cloud.mean() for cloud in CLOUDS])
 
 
 @share(0.05)
@@ -239,7 +237,7 @@ def test_training_clouds(name: str, bad: Any, place: int, whole: Any) -> None:
 
 @cache
 def fitted(name: str) -> Any:
-    y = CLOUDS_MEANS if name == "regressor" else HALVES
+    y = MEANS if name == "regressor" else HALVES
     return ESTIMATORS[name][0]().fit(CLOUDS, y)
 
 
