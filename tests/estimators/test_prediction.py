@@ -29,7 +29,7 @@ def test_every_cloud_has_its_row_whatever_the_batches(batch_size, rng):
 def test_a_cloud_too_large_for_the_network_is_named(fitted, data, method):
     """float32 overflows at such coordinates; NaN probabilities would pass as a prediction."""
     clouds = [*data[3][:3], 1e200 * data[3][3], *data[3][4:6]]
-    with pytest.raises(ValueError, match="cloud 3 gets a value that is not finite: .* float32"):
+    with pytest.raises(ValueError, match=r"cloud 3 gets a value that is not finite: .* float32"):
         getattr(fitted, method)(clouds)
 
 
@@ -39,5 +39,5 @@ def test_a_damaged_network_predicts_nothing(data):
     regressor.fit(clouds[:20], y[:20] + 0.5 * np.arange(20), groups[:20])
     with torch.no_grad():
         next(regressor.model_.parameters()).fill_(torch.nan)
-    with pytest.raises(ValueError, match="cloud 0 .* or the network is damaged"):
+    with pytest.raises(ValueError, match=r"cloud 0 .* or the network is damaged"):
         regressor.predict(clouds)

@@ -40,7 +40,8 @@ CASES = {
     "law": (lambda: must(False, "epochs"), Verdict.WRONG),
     "not a number": (lambda: [np.array([np.nan])], Verdict.WRONG),
     "infinite tensor": (lambda: Field(torch.tensor([np.inf])), Verdict.WRONG),
-    "hang": (lambda: time.sleep(5), Verdict.HANG),
+    "waiting hang": (lambda: time.sleep(5), Verdict.HANG),
+    "computing hang": (lambda: sum(iter(lambda: 1, 0)), Verdict.HANG),
 }
 
 
@@ -49,7 +50,7 @@ def test_verdicts(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     call, verdict = CASES[case]
     tally: defaultdict[str, Counter[Verdict]] = defaultdict(Counter)
     monkeypatch.setattr(judging, "tally", tally)
-    monkeypatch.setattr(judging, "SECONDS", 0.05 if case == "hang" else 10)
+    monkeypatch.setattr(judging, "SECONDS", 0.05 if "hang" in case else 10)
     if verdict in judging.FAILURES:
         with pytest.raises(AssertionError, match=verdict):
             judge("family", call, ["epochs"])
