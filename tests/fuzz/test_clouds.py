@@ -45,17 +45,19 @@ def forms(scale: torch.Tensor) -> Any:
 
 
 def tolerance(points: torch.Tensor) -> float:
-    """Return what rounding may change: coordinates far from 0 have fewer digits to differ by."""
-    spread = (points - points.mean(0)).abs().max()
-    lost = float(points.abs().max() / spread) if spread > 0 else 1.0
+    """Return what rounding may change: points far from 0 have fewer digits to differ by."""
+    between = torch.pdist(points)
+    nearest = between[between > 0].min() if (between > 0).any() else between.new_tensor(1.0)
+    lost = float(points.abs().max() / nearest)
     return 1e3 * torch.finfo(points.dtype).eps * max(1.0, lost)
 
 
 def must_be_semidefinite(matrices: torch.Tensor, name: str) -> None:
-    must(torch.equal(matrices, matrices.mT), f"{name} is not symmetric")
-    values = torch.linalg.eigvalsh(matrices)
-    slack = 1e3 * torch.finfo(values.dtype).eps * values.abs().max()
-    must((values >= -slack).all(), f"{name} has the negative eigenvalue {float(values.min())}")
+    limits = torch.finfo(matrices.dtype)
+    slack = 1e3 * (limits.eps * matrices.abs().max() + limits.tiny)
+    must(((matrices - matrices.mT).abs() <= slack).all(), f"{name} is not symmetric")
+    lowest = torch.linalg.eigvalsh(matrices).min()
+    must(lowest >= -slack, f"{name} has the negative eigenvalue {float(lowest)}")
 
 
 @share(0.14)
@@ -70,11 +72,13 @@ def test_geometry_of_a_cloud(cloud: Any, options: dict[str, Any], measure: str, 
         family = forms(field.points.abs().max())
         C = pf.comparison_matrix(family, field, measure=measure)
         must_be_semidefinite(C, "C")
-        order = torch.from_numpy(np.random.default_rng(seed).permutation(len(field)))
-        permuted = pf.gram_field(field.points[order], **options)
-        change = (pf.comparison_matrix(family, permuted, measure=measure) - C).abs().max()
-        bound = tolerance(field.points) * C.abs().max()
-        must(change <= bound, f"C changes by {change / C.abs().max():.2g} with the points' order")
+        if field.settings.spectrum == "raw" and field.settings.rank is None:
+            # the leading directions of a G with equal eigenvalues are any
+            order = torch.from_numpy(np.random.default_rng(seed).permutation(len(field)))
+            permuted = pf.gram_field(field.points[order], **options)
+            change = (pf.comparison_matrix(family, permuted, measure=measure) - C).abs().max()
+            bound = tolerance(field.points) * C.abs().max() + torch.finfo(C.dtype).tiny
+            must(change <= bound, f"C changes by {change / C.abs().max():.2g} with the order")
         return G, C, field.log_density, field.scale, field.tangents(), field.off_tangent_share()
 
     judge("clouds", call, ["cloud", "dimension=", "bandwidth", "measure", "neighbors="])
