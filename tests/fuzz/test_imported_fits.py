@@ -134,7 +134,8 @@ def test_damaged_files(damage: Callable[[bytes], bytes], command: bool, folder: 
 @given(name=st.sampled_from(("none.csv", "folder", "\x1b[2J.csv", "a\x00b", "x" * 300)))
 def test_missing_files(name: str, folder: Path) -> None:
     (folder / "folder").mkdir(exist_ok=True)
-    judge_file(folder / name, [name.split("\x1b")[0][:100] or "csv"], command=True)
+    # a box may break a long line of the message
+    judge_file(folder / name, [name[:20], "csv", "null byte"], command=True)
 
 
 def test_a_good_file_is_read(folder: Path) -> None:

@@ -205,4 +205,4 @@ def test_models_by_name(name: str, key: str, value: Any) -> None:
         for check in ("check_options", "_check_options"):
             getattr(estimator, check, lambda: None)()
 
-    judge("manifests", call, [repr(key), f"{key}="])
+    judge("manifests", call, [repr(key), f"'{key}'", f"{key}="])
