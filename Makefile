@@ -3,7 +3,7 @@ PYTHON ?= python3
 PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-slow check bench docs clean help
+.PHONY: demo test test-slow fuzz check bench docs clean help
 
 demo: .venv/installed-demo  ## estimate a Gram field, train, compare models, write demo/report.html
 	.venv/bin/npf demo
@@ -13,6 +13,9 @@ test: .venv/installed-test  ## run the test suite and the examples in docstrings
 
 test-slow: .venv/installed-test  ## run the long tests (training, clusters, a browser)
 	.venv/bin/python -m pytest -m slow
+
+fuzz: .venv/installed-test  ## try 10 000 random inputs and kill runs; count how each input ended
+	.venv/bin/python -m pytest tests/fuzz -m "not slow" --hypothesis-profile=fuzz
 
 check: .venv/installed-dev  ## check format, lint, direction of imports, and types
 	.venv/bin/ruff format --check .

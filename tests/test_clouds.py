@@ -175,3 +175,21 @@ def test_points_of_clouds_or_of_what_was_computed_from_them(rng):
     assert plain_clouds(fields)[0] is fields[0].points
     frame = pd.DataFrame({"points": [1.0, 2.0], "x": [0.0, 1.0]})  # a column of that name
     assert plain_clouds([frame])[0].shape == (2, 2)
+
+
+@pytest.mark.parametrize("lengths", [[2, None], [2, "a"], [True, True], [2, [1, 2]], [2.0, 3.0], 2])
+def test_lengths_are_whole_numbers(lengths):
+    with pytest.raises(ValueError, match=r"lengths has shape .*: expected 2 whole numbers"):
+        Clouds.from_padded(np.zeros((2, 5, 3)), lengths)
+
+
+@pytest.mark.parametrize("names", ["ab", 3, np.array("ab"), np.array(1.5)], ids=repr)
+def test_names_are_a_sequence(names):
+    for what in ("ids", "feature_names"):
+        with pytest.raises(TypeError, match=f"{what} is .*: expected a sequence of names"):
+            Clouds.from_list([np.eye(2), np.eye(2)], **{what: names})
+
+
+def test_tensors_without_numbers_are_refused():
+    with pytest.raises(TypeError, match="cloud 1 is a tensor on the device meta"):
+        Clouds.from_list([np.eye(2), torch.eye(2, device="meta")])

@@ -47,3 +47,10 @@ def test_bad_options_and_clouds_are_named(clouds):
         PooledSummaries(quantiles=(50,)).fit(clouds)
     with pytest.raises(ValueError, match=r"the clouds have 2 features, .* was fitted with 3"):
         PooledSummaries().fit(clouds).transform([cloud[:, :2] for cloud in clouds])
+
+
+@pytest.mark.parametrize("scale", [1e200, 1.7e308])
+def test_coordinates_whose_squares_overflow_are_refused(scale):
+    cloud = scale * np.array([[1.0, 0.0], [-1.0, 0.5]])
+    with pytest.raises(ValueError, match=r"cloud 1 has coordinates up to .*: .* overflow"):
+        PooledSummaries().fit([np.eye(2)]).transform([np.eye(2), cloud])

@@ -150,6 +150,8 @@ def as_tensor(values: Any, name: str, *, keep_gradient: bool = False) -> Tensor:
             raise TypeError(f"{name} is complex: expected real numbers")
         if values.layout != torch.strided:
             raise TypeError(f"{name} is a sparse tensor: pass its to_dense()")
+        if values.is_meta:
+            raise TypeError(f"{name} is a tensor on the device meta: it holds no numbers")
         tensor = values if keep_gradient else values.detach().clone()
     else:
         tensor = torch.from_numpy(_as_array(values, name))
@@ -299,16 +301,15 @@ class Clouds(Sequence[Tensor]):
         >>> Clouds.from_list([[[0.0, 1.0]], [[2.0, 3.0], [4.0, 5.0]]]).ids
         ('0', '1')
         """
-        names = None if ids is None else [str(name) for name in ids]
-        features = None if feature_names is None else [str(name) for name in feature_names]
+        names, features = _texts("ids", ids), _texts("feature_names", feature_names)
         checked = as_clouds(clouds, distinct=False, ids=names, feature_names=features)
         sizes = torch.tensor([0] + [len(cloud) for cloud in checked])
         D = checked[0].shape[1]
         return cls(
             torch.cat(checked),
             sizes.cumsum(0),
-            _names("ids", ids, len(checked), ""),
-            _names("feature_names", feature_names, D, "x"),
+            _names("ids", names, len(checked), ""),
+            _names("feature_names", features, D, "x"),
         )
 
     @classmethod
@@ -340,10 +341,10 @@ class Clouds(Sequence[Tensor]):
         array = padded if isinstance(padded, Tensor) else np.asarray(padded)
         if array.ndim != 3:
             raise ValueError(f"padded has shape {tuple(array.shape)}: expected (B, n_max, D)")
-        counts = torch.as_tensor(lengths)
-        if counts.shape != (len(array),) or counts.is_floating_point():
+        counts = lengths.cpu().numpy() if isinstance(lengths, Tensor) else _any_array(lengths)
+        if counts.shape != (len(array),) or counts.dtype.kind not in "iu":
             raise ValueError(
-                f"lengths has shape {tuple(counts.shape)} and dtype {counts.dtype}: "
+                f"lengths has shape {counts.shape} and dtype {counts.dtype}: "
                 f"expected {len(array)} whole numbers"
             )
         for b, count in enumerate(counts.tolist()):
@@ -401,9 +402,27 @@ class Clouds(Sequence[Tensor]):
         return f"Clouds({len(self)} clouds of {size} points in R^{self.points.shape[1]})"
 
 
-def _names(what: str, given: Sequence[object] | None, count: int, prefix: str) -> tuple[str, ...]:
+def _names(what: str, given: list[str] | None, count: int, prefix: str) -> tuple[str, ...]:
     if given is None:
         return tuple(f"{prefix}{i}" for i in range(count))
     if len(given) != count:
         raise ValueError(f"{what} has {len(given)} names: expected {count}")
-    return tuple(str(name) for name in given)
+    return tuple(given)
+
+
+def _texts(what: str, given: Any) -> list[str] | None:
+    """Return names as text; one text, or one number, is not a sequence of names."""
+    if given is None:
+        return None
+    scalar = isinstance(given, str | bytes) or getattr(given, "ndim", 1) == 0
+    if scalar or not isinstance(given, Iterable):
+        raise TypeError(f"{what} is {_describe(given)}: expected a sequence of names")
+    return [str(name) for name in given]
+
+
+def _any_array(values: Any) -> np.ndarray:
+    """Return values as an array, of objects where they are of several kinds."""
+    try:
+        return np.asarray(values)
+    except (ValueError, RuntimeError):
+        return np.array(values, dtype=object)

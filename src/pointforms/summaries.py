@@ -57,7 +57,15 @@ class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ig
         check_is_fitted(self, "n_features_in_")
         arrays = _arrays(clouds)
         self._check_width(arrays[0].shape[1])
-        return np.stack([self._summary(points) for points in arrays])
+        with np.errstate(over="ignore", invalid="ignore"):  # an error below says more
+            summaries = np.stack([self._summary(points) for points in arrays])
+        for i, points in enumerate(arrays):
+            if not np.isfinite(summaries[i]).all():
+                raise ValueError(
+                    f"cloud {i} has coordinates up to {np.abs(points).max():.3g}: "
+                    "its covariances overflow"
+                )
+        return summaries
 
     def _summary(self, points: np.ndarray) -> np.ndarray:
         mean = points.mean(0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pointforms import models, tasks
 from pointforms.bench.manifest import Manifest, read_manifest, shipped
 from pointforms.bench.records import Row
-from pointforms.bench.sweep import Sweep
+from pointforms.bench.sweep import Sweep, read_sweep
 from pointforms.models.options import option_names, stackable
 from pointforms.paper.organoids.prepare import TASKS
 
@@ -256,7 +256,15 @@ REFUSED = {
     "no value": ("folds =\n", 1, "not TOML", "Invalid value"),
     "key twice": ("folds = 1\nseeds = 1\nfolds = 2\n", 3, "not TOML", "overwrite"),
     "no end": ('title = "x"\nfolds = [1,\n', 2, "not TOML", ""),
+    "number too long": (
+        f"seeds = {'9' * 5000}\n",
+        "not TOML that can be read",
+        "4300 digits",
+        "",
+    ),
+    "too deep": ("x = " + "[" * 5000, "not TOML that can be read", "recursion", ""),
     # keys
+    "nested key": ("x" + ".x" * 3000 + " = 1\n" + START, "x", "not a valid key", ""),
     "top key": ("\nfold = 5\n" + START, "fold", "not a valid key", "'folds'"),
     "top key of a sweep": (
         'title = "x"\nmodels = ["mlp"]\n' + START,
@@ -336,7 +344,15 @@ REFUSED = {
     "no folds": ("folds = []\n" + START, "folds", "got []", "at least one"),
     "fold twice": (START + "folds = [\n0,\n1,\n0]\n", ".folds[2]", "0 occurs twice", ""),
     "fold of text": ('folds = ["0"]\n' + START, "folds[0]", 'got "0"', "whole number"),
-    "seeds": ("seeds = 0\n" + START, "seeds", "got 0", "at least 1"),
+    "seeds": ("seeds = 0\n" + START, "seeds", "got 0", "from 1"),
+    "too many seeds": (f"seeds = {10**18}\n" + START, "seeds", f"got {10**18}", "to 1000000"),
+    "too many fits": (f"seeds = {10**6}\n" + START, ".seeds", "5000000 fits", "at most 1000000"),
+    "too many rows": (
+        f"{START}[sweep.grid]\nepochs = {[*range(1, 1001)]}\nforms = {[*range(1, 1001)]}\n",
+        ".grid",
+        "1000000 rows",
+        "at most 10000",
+    ),
     "seeds true": ("seeds = true\n" + START, "seeds", "got true", "whole number"),
     "seed twice": (START + "seeds = [1, 1]\n", ".seeds[1]", "1 occurs twice", ""),
     "negative seed": (START + "seeds = [-1]\n", ".seeds[0]", "got -1", "at least 0"),
@@ -527,6 +543,24 @@ def test_refusals(case, read, tmp_path):
     assert written in message
     assert expected in message
     assert "\n" not in message
+
+
+def test_long_lists_are_checked_in_no_time(read):
+    """A check that compares every seed with all before it would take minutes here."""
+    assert read(START + f"folds = 1\nseeds = {10**5}\n").fits == 10**5
+
+
+@pytest.mark.parametrize("content", [None, 3, "colocated", ["tasks"], {1}])
+def test_a_sweep_is_a_mapping(content):
+    with pytest.raises(
+        TypeError, match=rf"the sweep is {re.escape(repr(content))}: expected a map"
+    ):
+        read_sweep(content)
+
+
+def test_messages_show_the_beginning_of_a_long_value(read):
+    with pytest.raises(ValueError, match=r'tasks: expected a list, got "a{199}…$'):
+        read(START.replace('["colocated"]', f'"{"a" * 10**5}"'))
 
 
 def test_lines_that_end_as_on_windows(tmp_path):

@@ -23,3 +23,21 @@ def test_every_cloud_has_its_row_whatever_the_batches(batch_size, rng):
     assert features.shape == (6, 6)
     probabilities = class_probabilities(network, store)
     np.testing.assert_allclose(probabilities, outputs.softmax(-1).numpy(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "comparison_matrices"])
+def test_a_cloud_too_large_for_the_network_is_named(fitted, data, method):
+    """float32 overflows at such coordinates; NaN probabilities would pass as a prediction."""
+    clouds = [*data[3][:3], 1e200 * data[3][3], *data[3][4:6]]
+    with pytest.raises(ValueError, match=r"cloud 3 gets a value that is not finite: .* float32"):
+        getattr(fitted, method)(clouds)
+
+
+def test_a_damaged_network_predicts_nothing(data):
+    clouds, y, groups, _, _ = data
+    regressor = pf.PointFormRegressor(forms=2, hidden=(4,), epochs=1, random_state=0)
+    regressor.fit(clouds[:20], y[:20] + 0.5 * np.arange(20), groups[:20])
+    with torch.no_grad():
+        next(regressor.model_.parameters()).fill_(torch.nan)
+    with pytest.raises(ValueError, match=r"cloud 0 .* or the network is damaged"):
+        regressor.predict(clouds)

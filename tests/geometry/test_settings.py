@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+from fractions import Fraction
 from typing import get_type_hints
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 
 import pointforms as pf
 from pointforms.geometry.settings import GramSettings, insert_options
@@ -87,3 +90,22 @@ def test_settings_are_normalised():
     assert GramSettings(bandwidth=1) == GramSettings(bandwidth=np.float64(1.0))
     assert type(GramSettings(alpha=1).alpha) is float
     assert type(GramSettings(neighbors=np.int64(12)).neighbors) is int
+
+
+@pytest.mark.parametrize(
+    "name", ["neighbors", "bandwidth", "bandwidth_units", "calibrate", "alpha"]
+)
+@pytest.mark.parametrize("value", [np.array([1, 2]), pd.NA, {}, 1j], ids=repr)
+def test_values_that_cannot_be_compared_are_refused_by_name(name, value):
+    with pytest.raises((ValueError, TypeError), match=f"^{name}="):
+        GramSettings(**{name: value})
+
+
+def test_any_kind_of_number_is_a_number(rng):
+    X = rng.normal(size=(20, 2))
+    field = pf.gram_field(X, bandwidth=Fraction(1, 2), bandwidth_units=Fraction(1, 4))
+    again = pf.gram_field(X, bandwidth=0.5, bandwidth_units=0.25)
+    assert field.settings == again.settings
+    assert torch.equal(field.factor, again.factor)
+    with pytest.raises(ValueError, match=r"^alpha=10*: expected a finite number"):
+        GramSettings(alpha=10**400)

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from pointforms.support.checks import check_choice, check_int, check_positive, check_real
+from pointforms.support.checks import check_choice, check_int, check_positive, check_real, is_word
 
 
 def test_numbers_of_numpy_pass():
@@ -31,6 +32,7 @@ def test_whole_numbers(value, error, message):
     ("value", "error", "message"),
     [
         (float("inf"), ValueError, "finite number"),
+        (10**400, ValueError, "finite number"),
         (True, TypeError, "expected a number"),
         ("wide", ValueError, "expected a number"),
         (0.0, ValueError, "x=0.0: expected a positive number"),
@@ -44,3 +46,11 @@ def test_positive_numbers(value, error, message):
 def test_choices_agree_in_type():
     with pytest.raises(ValueError, match="calibrate=1: expected one of True, False, 'point'"):
         check_choice("calibrate", 1, True, False, "point")
+
+
+@pytest.mark.parametrize("value", [np.array([1, 2]), np.array([]), pd.NA], ids=repr)
+def test_what_cannot_be_compared_is_not_a_choice(value):
+    with pytest.raises(ValueError, match=r"center=.*: expected one of 'mean', 'point'"):
+        check_choice("center", value, "mean", "point")
+    assert not is_word(value, "mean", "point")
+    assert is_word(np.str_("mean"), "mean", "point")

@@ -13,6 +13,7 @@ def test_the_nearest_name_is_suggested():
     assert suggest("sample", ["plate", "SAMPLE"]) == "did you mean 'SAMPLE'?"
     assert suggest("x", ["plate", "sample"]) == "expected one of 'plate', 'sample'"
     assert suggest("x", []) == "there are none"
+    assert suggest(3, ["plate", "sample"]) == "expected one of 'plate', 'sample'"
     assert suggest("wide", [f"gene{i}" for i in range(2000)]).endswith("'gene11', … (2000)")
 
 

@@ -29,13 +29,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from pointforms.bench.records import Row, Unit
 from pointforms.bench.sweep import Folds, Seeds, Sweep, unknown_key
-from pointforms.bench.validation import first_error
+from pointforms.bench.validation import NestedError, first_error
 from pointforms.models.options import stackable
 from pointforms.support.suggestions import suggest
 from pointforms.tasks.catalogue import content_digest, depends_on_fold
@@ -137,6 +144,15 @@ class _ManifestFile(BaseModel):
     seeds: Seeds = (0,)
     sweep: Annotated[tuple[Sweep, ...], BeforeValidator(_sweeps)] = Field((), validate_default=True)
 
+    @model_validator(mode="after")
+    def _check_counts(self) -> Self:
+        for i, sweep in enumerate(self.sweeps()):
+            try:
+                sweep.check_count()
+            except NestedError as error:
+                raise NestedError(("sweep", i, *error.path), str(error)) from None
+        return self
+
     def sweeps(self) -> Iterator[Sweep]:
         """Yield the sweeps, with the manifest's folds and seeds where they have none."""
         for sweep in self.sweep:
@@ -176,6 +192,8 @@ def read_manifest(source: str | os.PathLike[str]) -> Manifest:
     except tomllib.TOMLDecodeError as error:
         message, line = _syntax_error(str(error), text)
         raise ValueError(f"{label}, line {line}: not TOML: {message}") from None
+    except (ValueError, RecursionError) as error:  # a number too long, tables too deep
+        raise ValueError(f"{label}: not TOML that can be read: {error}") from None
     try:
         file = _ManifestFile.model_validate(content, context={"folder": folder})
     except ValidationError as error:

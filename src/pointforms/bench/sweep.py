@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -35,6 +36,9 @@ from pointforms.support.suggestions import suggest
 from pointforms.tasks.catalogue import check_size, content_digest, resolve
 from pointforms.tasks.task import FOLDS
 
+# One sweep may have this many rows and fits: all of them are checked and counted before any runs.
+_MOST_ROWS, _MOST_FITS = 10_000, 1_000_000
+
 
 def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
@@ -54,16 +58,16 @@ def _check_model(name: str) -> str:
     return name
 
 
-def _first_numbers(most: int | None) -> BeforeValidator:
+def _first_numbers(most: int) -> BeforeValidator:
     """A validator by which a count stands for the numbers 0, 1, … below it."""
 
     def expand(value: Any) -> Any:
         if isinstance(value, list | tuple):
             return tuple(value)
-        if type(value) is not int or value < 1 or (most is not None and value > most):
-            limits = "of at least 1" if most is None else f"from 1 to {most}"
+        if type(value) is not int or not 1 <= value <= most:
             raise ValueError(
-                f"expected a whole number {limits}, or a list of numbers, got {shown(value)}"
+                f"expected a whole number from 1 to {most}, or a list of numbers, "
+                f"got {shown(value)}"
             )
         return tuple(range(value))
 
@@ -71,9 +75,11 @@ def _first_numbers(most: int | None) -> BeforeValidator:
 
 
 def _check_repeats(values: tuple[int, ...]) -> tuple[int, ...]:
+    seen = set()
     for i, value in enumerate(values):
-        if value in values[:i]:
+        if value in seen:
             raise NestedError((i,), f"{value} occurs twice")
+        seen.add(value)
     return values
 
 
@@ -100,13 +106,16 @@ Folds = Annotated[
 Seeds = Annotated[
     tuple[Annotated[int, Field(ge=0, le=2**31 - 1)], ...],
     Field(min_length=1),
-    _first_numbers(None),
+    _first_numbers(_MOST_FITS),
     AfterValidator(_check_repeats),
 ]
 
 
 class Sweep(BaseModel):
     """Every model with every combination of the grid, on every task.
+
+    A sweep has at most 10 000 rows and a million fits. Longer lists are refused without being
+    expanded.
 
     Attributes
     ----------
@@ -183,10 +192,25 @@ class Sweep(BaseModel):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
+        self.check_count()
         for model, combination in product(self.models, self.combinations()):
             if len(combination) > 1:  # single options have been checked
                 check_options(model, combination)
         return self
+
+    def check_count(self) -> None:
+        """Raise an error if there are too many rows or fits to plan, without making them."""
+        lists = [len(values) for values in self.grid.values()]
+        rows = len(self.tasks) * len(self.models) * prod(lists)
+        if rows > _MOST_ROWS:
+            raise NestedError(("grid",), f"{rows} rows: expected at most {_MOST_ROWS} in one sweep")
+        fits = rows * len(self.folds) * len(self.seeds)
+        if fits > _MOST_FITS:
+            raise NestedError(
+                ("seeds",),
+                f"{len(self.seeds)} seeds make {fits} fits of {rows} rows: expected at most "
+                f"{_MOST_FITS} in one sweep",
+            )
 
     def rows(self, contents: Mapping[str, str | None] | None = None) -> Iterator[Row]:
         """Yield the rows, by task and then by model.
@@ -225,7 +249,11 @@ def read_sweep(content: Mapping[str, Any], folder: Path = Path()) -> Sweep:
     ------
     ValueError
         If anything is wrong; the message starts with the path of the key.
+    TypeError
+        If `content` is not a mapping.
     """
+    if not isinstance(content, Mapping):
+        raise TypeError(f"the sweep is {content!r}: expected a mapping with tasks and models")
     try:
         return Sweep.model_validate(dict(content), context={"folder": folder})
     except ValidationError as error:

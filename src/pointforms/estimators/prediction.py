@@ -37,6 +37,11 @@ def apply(
     -------
     Tensor, shape (N, ...)
         One row per cloud, in the order of the store.
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite; the message names the cloud.
     """
     model.eval()
     evaluate = model if function is None else function
@@ -45,6 +50,13 @@ def apply(
         by_size = torch.cat([evaluate(store.gather(index)) for index in order.split(batch_size)])
     result = torch.empty_like(by_size)
     result[order] = by_size
+    finite = torch.isfinite(result).flatten(1).all(1)
+    if not bool(finite.all()):
+        raise ValueError(
+            f"cloud {int(finite.int().argmin())} gets a value that is not finite: its coordinates "
+            f"are too large for a network in {str(result.dtype).removeprefix('torch.')}, or the "
+            "network is damaged"
+        )
     return result
 
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from pointforms.support.checks import check_choice, check_int, check_positive, check_real
+from pointforms.support.checks import (
+    check_choice,
+    check_int,
+    check_positive,
+    check_real,
+    is_word,
+)
 
 BandwidthPolicy = Literal["variable", "fixed"]
 Center = Literal["mean", "point"]
@@ -107,18 +114,14 @@ class GramSettings:
         for name, value in list(vars(self).items()):
             if isinstance(value, np.generic):  # an element of an array of choices
                 object.__setattr__(self, name, value.item())
-        for name in ("bandwidth", "alpha", "beta"):  # 1 and 1.0 are one setting
-            value = getattr(self, name)
-            if isinstance(value, int) and not isinstance(value, bool):
-                object.__setattr__(self, name, float(value))
-        if self.neighbors != "auto":
+        if not is_word(self.neighbors, "auto"):
             check_int("neighbors", self.neighbors, at_least=2, or_else='"auto"')
         if self.dimension is not None:
             check_int("dimension", self.dimension, at_least=1, or_else="None")
-        if self.bandwidth != "auto":
+        if not is_word(self.bandwidth, "auto"):
             check_positive("bandwidth", self.bandwidth, or_else='"auto"')
         check_choice("bandwidth_policy", self.bandwidth_policy, "variable", "fixed")
-        if self.bandwidth_units not in ("local", "absolute"):
+        if not is_word(self.bandwidth_units, "local", "absolute"):
             check_positive(
                 "bandwidth_units", self.bandwidth_units, or_else='"local", "absolute" (or a length)'
             )
@@ -137,6 +140,10 @@ class GramSettings:
         if self.rank is not None:
             check_int("rank", self.rank, at_least=1, or_else="None")
         check_choice("search", self.search, "auto", "tree", "brute", "approximate")
+        for name in ("bandwidth", "bandwidth_units", "alpha", "beta"):
+            value = getattr(self, name)
+            if isinstance(value, Real):  # 1 and 1.0 are one setting
+                object.__setattr__(self, name, float(value))
 
     def check_width(self, features: int) -> None:
         """Raise an error if `dimension` or `rank` exceeds the number of features."""

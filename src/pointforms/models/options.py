@@ -29,6 +29,8 @@ NOT_OPTIONS = {
 # A text is no number and 1 is not true; a whole number is a number, infinity is not.
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+# Characters of a value that a message shows.
+_LONGEST = 200
 # Options that estimators do not check before they train.
 _POSITIVE, _NOT_NEGATIVE = ("learning_rate", "hidden", "points_per_epoch"), ("weight_decay", "head")
 
@@ -106,8 +108,12 @@ def check_options(model: str, options: Mapping[str, Any]) -> None:
 
 
 def shown(value: Any) -> str:
-    """Return a value about as it was written."""
-    return json.dumps(value, default=str, ensure_ascii=False)
+    """Return a value about as it was written, the beginning of a long one."""
+    try:
+        text = json.dumps(value, default=str, ensure_ascii=False)
+    except RecursionError:
+        return "a deeply nested value"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 @cache

@@ -48,7 +48,11 @@ def check_real(name: str, value: object, or_else: str = "") -> None:
     if isinstance(value, bool) or not isinstance(value, Real):
         kind = ValueError if isinstance(value, str) else TypeError
         raise kind(f"{name}={value!r}: expected a number{alternative}")
-    if not math.isfinite(value):
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        finite = False
+    if not finite:
         raise ValueError(f"{name}={value!r}: expected a finite number{alternative}")
 
 
@@ -76,7 +80,18 @@ def check_choice(name: str, value: object, *choices: object) -> None:
     Traceback (most recent call last):
     ValueError: center='middle': expected one of 'mean', 'point'
     """
-    # `1 == True` in Python, so the types must agree too
-    if not any(value == choice and type(value) is type(choice) for choice in choices):
+    # `1 == True` in Python, so the types must agree too; arrays cannot be compared with a choice
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
         expected = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name}={value!r}: expected one of {expected}")
+
+
+def is_word(value: object, *words: str) -> bool:
+    """Whether a value is one of some words; unlike ==, it answers for arrays too.
+
+    Examples
+    --------
+    >>> is_word("auto", "auto"), is_word([1, 2], "auto")
+    (True, False)
+    """
+    return isinstance(value, str) and value in words

@@ -15,15 +15,15 @@ _Result = TypeVar("_Result")
 _LISTED = 12
 
 
-def suggest(name: str, known: Iterable[object]) -> str:
+def suggest(name: object, known: Iterable[object]) -> str:
     """Return the end of an error message about a name that is not known.
 
     Upper and lower case do not count when names are compared.
 
     Parameters
     ----------
-    name : str
-        What was written.
+    name : object
+        What was written, text or not.
     known : iterable
         What could have been written.
 
@@ -43,7 +43,7 @@ def suggest(name: str, known: Iterable[object]) -> str:
     if not names:
         return "there are none"
     lowered = [one.lower() for one in names]
-    close = get_close_matches(name.lower(), lowered, n=1)
+    close = get_close_matches(str(name).lower(), lowered, n=1)
     if close:
         return f"did you mean {names[lowered.index(close[0])]!r}?"
     listed = ", ".join(map(repr, names[:_LISTED]))
