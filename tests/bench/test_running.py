@@ -22,6 +22,7 @@ from pointforms.bench.manifest import read_manifest
 from pointforms.bench.records import Record, Row, Unit
 from pointforms.bench.running import log_path, run
 from pointforms.bench.store import Store
+from pointforms.bench.store_file import StoreError
 
 ROW = Row("circles-vs-lines", "npf-tri-1", {"epochs": 3})
 OTHER = Row("circles-vs-lines", "gcn")
@@ -144,7 +145,7 @@ def test_signs_of_life_go_on_through_a_locked_database(store, monkeypatch):
 
     def beat(*told):
         beats.append(told)
-        raise sqlite3.OperationalError("database is locked")
+        raise StoreError("another process has locked it")
 
     monkeypatch.setattr(store, "beat", beat)
     run(UNITS, store, Engine(seconds=0.02))
