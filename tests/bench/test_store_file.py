@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.helpers.kills import kill_writers
 from tests.helpers.unprivileged import unprivileged
 
 from pointforms.bench import store_file
@@ -127,6 +128,10 @@ def test_the_file_of_a_killed_run_is_a_store_without_its_log(killed):
         os.remove(f"{killed}{ending}")
     with Store(killed, read_only=True) as store:
         assert len(store.records()) == 3
+
+
+def test_writers_that_are_killed_leave_whole_units(path):
+    kill_writers(path, kills=10)
 
 
 # --- copies ----------------------------------------------------------------------------------
