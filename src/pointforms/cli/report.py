@@ -85,7 +85,7 @@ def report(
         if not page.parent.is_dir():
             raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")
         server = stack.enter_context(PageServer(page, port)) if serve else None
-        with bench.Store(store, create=False) as opened:
+        with bench.Store(store, read_only=True) as opened:
             records, runs = opened.records(predictions=False), opened.runs()
         if not records:
             raise ValueError(
