@@ -35,8 +35,24 @@ def memory(name: str) -> int | None:
     >>> used is None or used <= peak()
     True
     """
+    return _kilobytes("/proc/self/status", name)
+
+
+def available_memory() -> int | None:
+    """Return the bytes that new processes can use without swapping; None where there is no /proc.
+
+    Examples
+    --------
+    >>> free = available_memory()
+    >>> free is None or free > 0
+    True
+    """
+    return _kilobytes("/proc/meminfo", "MemAvailable")
+
+
+def _kilobytes(path: str, name: str) -> int | None:
     try:
-        with open("/proc/self/status") as file:
+        with open(path) as file:
             lines = [line for line in file if line.startswith(f"{name}:")]
     except OSError:
         return None
