@@ -42,12 +42,30 @@ def test_what_is_kept_does_not_depend_on_the_parts(rng):
             np.testing.assert_allclose(other.mean[condition], one.mean[condition])
 
 
+def test_a_marker_may_be_missing(rng):
+    points, codes = rng.lognormal(size=(300, 3)), rng.integers(0, 4, 300)
+    points[codes == 2, 2] = np.nan
+    points[0] = np.nan
+    codes[0] = 1
+    dropping = gather(blocks_of(points.copy(), codes, 64), ("x", "y", "z"), 20)
+    keeping = gather(blocks_of(points.copy(), codes, 64), ("x", "y", "z"), 20, may_lack="z")
+    lacking = int((codes == 2).sum())
+    assert (dropping.dropped, keeping.dropped) == (lacking + 1, 1)
+    assert dropping.plates == keeping.plates
+    assert keeping.plates["2", "a"] == (lacking, lacking)
+    assert keeping.plates["1", "a"] == ((codes == 1).sum(), 1)
+    assert {c.patient for c in dropping.count} == {"0", "1", "3"}
+    for condition, cells in keeping.cells.items():
+        assert np.isfinite(cells[:, :2]).all()
+        assert np.isnan(cells[:, 2]).all() == (condition.patient == "2")
+
+
 def test_replicates_are_pooled_or_kept(small):
     table = CellTable(small)
     pooled = gather(table.blocks(), table.markers, 5)
     kept = gather(table.blocks(), table.markers, 5, replicates=True)
-    assert len(pooled.count) == 1080
-    assert len(kept.count) == 84 * 10 * 4
+    assert len(pooled.count) == 1081  # with the fibroblasts in a well of organoids alone
+    assert len(kept.count) == 3347
     one = Condition("5", "PDO", "PDOs", "SLV", "DMSO", "0")
     assert pooled.count[one] == sum(
         n for c, n in kept.count.items() if c._replace(replicate="") == one

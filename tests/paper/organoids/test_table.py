@@ -87,8 +87,8 @@ def test_wrong_tables_are_refused(small, tmp_path):
 
 def test_text_that_looks_missing_is_text_in_csv_too(small, tmp_path):
     table = parquet.read_table(small).slice(0, 3)
-    patients = pa.array(["NA", "nan", "null"])
-    table = table.set_column(table.column_names.index("Patient"), "Patient", patients)
+    dates = pa.array(["NA", "nan", "null"])
+    table = table.set_column(table.column_names.index("Date"), "Date", dates)
     csv.write_csv(table, tmp_path / "a.csv")
     (part,) = CellTable(tmp_path / "a.csv").blocks()
-    assert part.metadata["Patient"][1] == ["NA", "nan", "null"]
+    assert part.metadata["Date"][1] == ["NA", "nan", "null"]

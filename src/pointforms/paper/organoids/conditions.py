@@ -55,13 +55,15 @@ class Gathered:
     count : dict of Condition to int
         Number of cells.
     mean : dict of Condition to (M,) array
-        Mean of asinh(x / 5) over all cells.
+        Mean of asinh(x / 5) over all cells; NaN for a marker that some of them lack.
     cells : dict of Condition to (m, M) array
         The sampled cells, transformed, in the order of the table.
     rows : dict of Condition to (m,) array
         Their rows in the table.
     read, dropped : int
-        Number of rows, and of those with a value that is not finite.
+        Number of rows, and of those that were dropped because a value is not finite.
+    plates : dict of (patient, plate) to (int, int)
+        Number of rows, and of those in which some value is not finite.
     """
 
     markers: tuple[str, ...]
@@ -71,6 +73,7 @@ class Gathered:
     rows: dict[Condition, np.ndarray]
     read: int
     dropped: int
+    plates: dict[tuple[str, str], tuple[int, int]]
 
 
 class _Accumulator:
@@ -103,11 +106,12 @@ def gather(
     most: int = 256,
     replicates: bool = False,
     seed: int = 0,
+    may_lack: str | None = None,
 ) -> Gathered:
     """Transform the cells, and keep the means and at most `most` cells of every condition.
 
     The cells with the smallest hash of row and seed are kept, so that the choice does not depend
-    on how the table is cut into blocks.
+    on how the table is cut into blocks. Cells without a finite value of a marker are dropped.
 
     Parameters
     ----------
@@ -121,12 +125,21 @@ def gather(
         Treat replicates as conditions of their own instead of pooling them.
     seed : int, default 0
         Seed of the choice of cells.
+    may_lack : str, optional
+        A marker that cells are allowed to lack; it is NaN in them.
     """
+    plates: dict[tuple[str, str], tuple[int, int]] = {}
     sums: dict[Condition, _Accumulator] = {}
     read = dropped = 0
     for block in blocks:
         read += len(block)
-        finite = np.isfinite(block.markers).all(1)
+        lacking = ~np.isfinite(block.markers)
+        _count_plates(plates, block, lacking.any(1))
+        if may_lack is not None:
+            place = list(markers).index(may_lack)
+            block.markers[lacking[:, place], place] = np.nan
+            lacking[:, place] = False
+        finite = ~lacking.any(1)
         dropped += int((~finite).sum())
         group, conditions = _grouped(block, finite, replicates)
         rows = np.flatnonzero(finite)
@@ -148,7 +161,24 @@ def gather(
         {c: one.rows[orders[c]] for c, one in ordered.items()},
         read,
         dropped,
+        plates,
     )
+
+
+def _count_plates(
+    plates: dict[tuple[str, str], tuple[int, int]], block: CellBlock, lacking: np.ndarray
+) -> None:
+    """Add the rows of a block, and those that lack a value, to the counts of their plates."""
+    (patients, names), (codes, kinds) = block.metadata["Patient"], block.metadata["Plate"]
+    for i, patient in enumerate(names):
+        for j, plate in enumerate(kinds):
+            own = (patients == i) & (codes == j)
+            if own.any():
+                rows, without = plates.get((patient, plate), (0, 0))
+                plates[patient, plate] = (
+                    rows + int(own.sum()),
+                    without + int((own & lacking).sum()),
+                )
 
 
 def _grouped(

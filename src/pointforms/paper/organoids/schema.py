@@ -36,8 +36,17 @@ class Schema(BaseModel, frozen=True):
         The treatment that is the control, by plate.
     plates : dict
         Concentrations, by plate and treatment.
+    missing_samples : tuple of str
+        What the full design has and the table lacks, as patient/culture/treatment/concentration/
+        replicate; "*" stands for every patient.
+    stray : dict
+        A sample of cells that are not of the culture of their well.
+    dates : dict
+        Dates, by patient and plate.
+    dates_without_optional : tuple of str
+        Dates whose cells lack the optional marker.
     cells : dict
-        Numbers of cells, and dates.
+        Numbers of cells.
     quartiles : dict of str to tuple of float
         Published quartiles of markers.
     """
@@ -50,8 +59,17 @@ class Schema(BaseModel, frozen=True):
     treatments: dict[str, str]
     vehicles: dict[str, str]
     plates: dict[str, dict[str, tuple[str, ...]]]
+    missing_samples: tuple[str, ...]
+    stray: dict[str, Any]
+    dates: dict[str, dict[str, str]]
+    dates_without_optional: tuple[str, ...]
     cells: dict[str, Any]
     quartiles: dict[str, tuple[float, float, float]]
+
+    def lacks(self, patient: str, culture: str, *well: str) -> bool:
+        """Whether the table lacks a sample of a treatment, concentration and replicate."""
+        place = "/".join((culture, *well))
+        return bool({f"*/{place}", f"{patient}/{place}"} & set(self.missing_samples))
 
     def conditions(self) -> list[tuple[str, str, str]]:
         """Return plate, treatment and concentration of every well: 24 treated, three controls."""
@@ -73,6 +91,10 @@ def schema() -> Schema:
         "optional": optional,
         "metadata": [*first, *last],
         "columns": [*markers, *first, optional, *last],
+    }
+    content["values"] |= {
+        "Treatment": list(content["treatments"]),
+        "Plate": list(content["plates"]),
     }
     return Schema.model_validate(content)
 

@@ -74,7 +74,8 @@ class Simulator:
         self.patient_offset = {p: rng.normal(0, 0.5, M) for p in patients}
         # patients differ in how their markers respond
         self.patient_line = {p: rng.normal(0, 0.1, (_STATES, M)) for p in patients}
-        self.date_offset = {d: rng.normal(0, 0.15, M) for d in known.cells["dates"]}
+        dates = sorted({date for plates in known.dates.values() for date in plates.values()})
+        self.date_offset = {date: rng.normal(0, 0.15, M) for date in dates}
         self.sensitivity = {p: rng.lognormal(-0.1, 0.5, len(_DRUGS)) for p in patients}
         self.protection = {p: rng.uniform(0.2, 0.9) for p in patients}
         self.toxicity = {p: rng.lognormal(-0.2, 0.5) for p in patients}
@@ -215,34 +216,38 @@ class Simulator:
         rng = np.random.default_rng([self.seed, 2, number])
         values = self.shift + self.stretch * self._levels(sample, rng)
         counts: np.ndarray = np.maximum(5 * np.sinh(np.minimum(values, 11)), 0).round(3)
-        if schema().cells["dates"].index(sample.date) % 9 in (1, 3, 5, 7):
+        if sample.date in schema().dates_without_optional:
             counts[:, -1] = np.nan
         return counts
 
     # --- design -----------------------------------------------------------------------------
 
     def design(self) -> list[SimulatedSample]:
-        """Return every sample: patients × cultures × wells × replicates × cell types."""
+        """Return the samples of the published table, with its gaps and its stray cells."""
         known = schema()
         rng = np.random.default_rng([self.seed, 3])
-        dates, patients = known.cells["dates"], known.values["Patient"]
+        patients = known.values["Patient"]
         total = sum(known.cells["patients"].values()) / len(patients)
         samples = []
-        for p, patient in enumerate(patients):
+        for patient in patients:
             size = known.cells["patients"][patient] / total
             for culture, cell_type in PAIRS:
                 usual = known.cells["sample"][culture][cell_type == FIBROBLAST]
                 for plate, treatment, concentration in known.conditions():
                     last = 6 if treatment == "DMSO" else 3
-                    date = dates[(p + 7 * list(known.plates).index(plate)) % len(dates)]
+                    date = known.dates[patient][plate]
                     batch = 2 if plate == "O" else 1
                     for replicate in known.values["Replicate"][:last]:
+                        if known.lacks(patient, culture, treatment, concentration, replicate):
+                            continue
                         mean = usual if self.cells is None else self.cells
                         count = max(4, round(mean * size * rng.lognormal(-0.05, 0.3)))
                         origin = (date, patient, culture, cell_type)
                         well = (plate, treatment, concentration, replicate)
                         samples.append(SimulatedSample(*origin, *well, batch, count))
-        return samples
+        stray = known.stray
+        date = known.dates[stray["patient"]][stray["plate"]]
+        return [*samples, SimulatedSample(date=date, batch=1, **stray)]
 
     def table(self, sample: SimulatedSample, number: int) -> Any:
         """Return the cells of a sample as an Arrow table."""

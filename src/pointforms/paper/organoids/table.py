@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pointforms.paper.organoids.raw_counts import RawCountCheck, check_values
 from pointforms.paper.organoids.schema import schema
 from pointforms.support.extras import need
 
@@ -90,15 +91,23 @@ class CellTable:
         return 0 if self._kind == "csv" else int(self._data.count_rows())
 
     def blocks(self) -> Iterator[CellBlock]:
-        """Return the rows in order, one block at a time."""
+        """Return the rows in order, one block at a time.
+
+        Raises an error at values that the published table does not have, and at markers that are
+        not raw counts.
+        """
         import pyarrow as pa
 
-        first = 0
+        first, counts = 0, RawCountCheck(self.markers)
         try:
             for batch in self._batches([*schema().metadata, *self.markers]):
                 if batch.num_rows:
-                    yield _block(batch, first, self.markers)
+                    block = _block(batch, first, self.markers)
+                    check_values(block.metadata, first)
+                    counts.add(block.markers, first)
+                    yield block
                     first += batch.num_rows
+            counts.finish()
         except (pa.ArrowInvalid, OSError) as error:
             raise ValueError(
                 f"{self.path.name} breaks off or is damaged after row {first}: {error}"
