@@ -29,6 +29,14 @@ class PolicyName(StrEnum):
     relaxed = "relaxed"
 
 
+class PPKCaName(StrEnum):
+    """What to do about the marker pPKCa, which many cells lack."""
+
+    none = "none"
+    drop = "drop"
+    impute = "impute"
+
+
 @app.command()
 def simulate(
     out: Annotated[Path, typer.Argument(help="The .parquet file to write.")] = Path(
@@ -52,20 +60,28 @@ def simulate(
 
 @app.command()
 def convert(
-    source: Annotated[Path, typer.Argument(help="The publisher's pandas pickle.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="The publisher's download, Metadata_PDO_CAF_screening.zip, or the pickle in it."
+        ),
+    ],
     out: Annotated[Path, typer.Argument(help="The .parquet file to write.")],
     trust_pickle: Annotated[
         bool,
-        typer.Option(
-            "--trust-pickle", help="Confirm that you trust the file, which can run any code."
-        ),
+        typer.Option("--trust-pickle", help="Confirm that you trust the source of the file."),
     ] = False,
 ) -> None:
-    """Convert the publisher's pickle to a .parquet file."""
-    from pointforms.paper.organoids.trusted_pickle import convert_pickle
+    """Convert the publisher's file, a pickle in a zip archive, to a .parquet file."""
+    from pointforms.paper.organoids.trusted_pickle import convert_pickle, find_pickle
+    from pointforms.support.peak_memory import peak
 
-    rows = convert_pickle(source, out, trust_pickle)
-    typer.echo(f"{rows} cells\nWritten: {out.resolve()}")
+    pickle = find_pickle(source)
+    if trust_pickle:
+        typer.echo(pickle.needs())
+    with track(pickle.size, "bytes", unit="bytes") as advance:
+        rows = convert_pickle(pickle, out, trust_pickle, advance)
+    typer.echo(f"{rows} cells; peak memory {peak() / 2**30:.2f} GiB\nWritten: {out.resolve()}")
 
 
 @app.command()
@@ -82,9 +98,13 @@ def prepare(
     replicates: Annotated[
         bool, typer.Option("--replicates", help="Make one cloud per replicate.")
     ] = False,
-    with_ppkca: Annotated[
-        bool, typer.Option("--with-ppkca", help="Keep the marker pPKCa and drop rows without it.")
-    ] = False,
+    ppkca: Annotated[
+        PPKCaName,
+        typer.Option(
+            help="The marker pPKCa, which whole plates lack: leave it out (none), drop cells "
+            "without it (drop), or fill it in, fitted on training patients in every fold (impute)."
+        ),
+    ] = PPKCaName.none,
     without_caspase: Annotated[
         bool, typer.Option("--without-caspase", help="Prepare celltype without cCaspase_3.")
     ] = False,
@@ -100,7 +120,7 @@ def prepare(
     from pointforms.paper.organoids.table import CellTable
     from pointforms.support.peak_memory import peak
 
-    chosen = Options(policy.value, replicates, with_ppkca, without_caspase, drop_unmatched, seed)
+    chosen = Options(policy.value, replicates, ppkca.value, without_caspase, drop_unmatched, seed)
     names = [name.removeprefix("pdo-") for name in task] if task else TASKS
     with track(CellTable(table).rows(), "cells", unit="cells") as advance:
         folders = prepare_tasks(table, out, names, chosen, advance)
@@ -109,6 +129,8 @@ def prepare(
         typer.echo(f"{folder.name}: {facts['clouds']} clouds, {facts['description']}")
         for note in facts["notes"]:
             typer.echo(f"  note: {note}")
+    for note in facts["table_notes"]:
+        typer.echo(f"note: {note}")
     typer.echo(
         f"{facts['rows']} cells read, {facts['dropped']} dropped; peak memory "
         f"{peak() / 2**30:.2f} GiB\nWritten: {out.resolve()}"

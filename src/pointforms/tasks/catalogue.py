@@ -110,6 +110,10 @@ class TaskEntry:
         """Return a hash of prepared content; None for a task that its name and seed determine."""
         return None
 
+    def depends_on_fold(self) -> bool:
+        """Whether the coordinates of the clouds depend on the fold."""
+        return self.by_fold
+
     def summary(self) -> dict[str, Any] | None:
         """Return a row for a table of tasks; None for a task that has not been prepared."""
         few, many = self.fewest_points, self.points
@@ -367,7 +371,7 @@ def resolve(name: str, folder: Path) -> str:
 
 def depends_on_fold(task: str) -> bool:
     """Whether the coordinates of a task, by name or path, are fitted in every fold."""
-    return task in _CATALOGUE and _CATALOGUE[task].by_fold
+    return task in _CATALOGUE and _CATALOGUE[task].depends_on_fold()
 
 
 def content_digest(task: str) -> str | None:

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from pointforms import tasks
-from pointforms.paper.organoids.prepared_tasks import load_from, principal
+from pointforms.paper.organoids.audit import audit
+from pointforms.paper.organoids.prepare import Options, prepare
+from pointforms.paper.organoids.prepared_tasks import impute, load_from, principal
+from pointforms.paper.organoids.schema import schema, withheld
+from pointforms.tasks import catalogue
 
 
 def test_coordinates_are_fitted_without_the_tested_patients(folder):
@@ -24,7 +28,7 @@ def test_coordinates_are_fitted_without_the_tested_patients(folder):
     )
     # what is tested may be anything: the coordinates of the others stay
     other = [c * 5 if f == 2 else c for c, f in zip(task.clouds, task.folds, strict=True)]
-    again = type(task)(**{**vars(task), "clouds": other, "_projected": {}})
+    again = type(task)(**{**vars(task), "clouds": other, "_fitted": {}})
     np.testing.assert_array_equal(again.fold(2).train.clouds[0], fold.train.clouds[0])
     with pytest.raises(ValueError, match="fold 9"):
         task.fold(9)
@@ -55,3 +59,75 @@ def test_experiments_see_the_coordinates_of_the_fold(folder, monkeypatch, tmp_pa
         "### pdo-caf (simulated cells, 60 clouds, 9 points)"
         in results_tables(records)[0].markdown()
     )
+
+
+def test_imputed_values_are_those_of_a_regression_with_its_spread(rng):
+    def cells(count):
+        x = rng.normal(3, 1, (count, 3))
+        noise = rng.normal(0, 0.5, count)
+        return np.column_stack([x, 10 + 2 * x[:, 0] - x[:, 1] + noise]).astype(np.float32)
+
+    clouds = [cells(500) for _ in range(6)]
+    truth = clouds[5][:, -1].copy()
+    clouds[5][:, -1] = np.nan
+    clouds[0][:9, -1] = np.nan
+    filled = impute(clouds, np.array([0, 1, 2, 3]), np.random.default_rng(0))
+    expected = 10 + 2 * clouds[5][:, 0] - clouds[5][:, 1]
+    assert (filled[5][:, -1] - expected).mean() == pytest.approx(0, abs=0.1)
+    assert (filled[5][:, -1] - expected).std() == pytest.approx(0.5, abs=0.05)
+    assert filled[5][:, -1].std() == pytest.approx(truth.std(), abs=0.2)
+    np.testing.assert_array_equal(filled[0][9:], clouds[0][9:])  # what is known stays
+    assert np.isfinite(filled[0]).all()
+    assert np.isnan(clouds[5][:, -1]).all()
+    with pytest.raises(ValueError, match="0 training cells have the marker"):
+        impute(clouds, np.array([5]), rng)
+
+
+@pytest.fixture(scope="module")
+def imputed(table, tmp_path_factory):
+    out = tmp_path_factory.mktemp("imputed")
+    prepare(table, out, ["efp", "celltype"], Options(ppkca="impute"))
+    return out
+
+
+def test_imputation_is_fitted_without_the_tested_patients(imputed, monkeypatch):
+    monkeypatch.setenv("POINTFORMS_PDO", str(imputed))
+    task = tasks.load("pdo-celltype")
+    assert (len(task), task.feature_names) == (1080, (*schema().markers, "pPKCa"))
+    assert task.by_fold
+    assert catalogue.depends_on_fold("pdo-celltype")
+    clouds = task.in_fold(1)
+    missing = np.isnan(np.concatenate(task.clouds))
+    assert missing[:, -1].mean() == pytest.approx(0.45, abs=0.1)
+    assert not missing[:, :-1].any()
+    filled = np.concatenate(clouds)
+    assert np.isfinite(filled).all()
+    np.testing.assert_array_equal(filled[~missing], np.concatenate(task.clouds)[~missing])
+    # what is tested may be anything: training clouds stay
+    other = [c * 5 if f == 1 else c for c, f in zip(task.clouds, task.folds, strict=True)]
+    again = type(task)(**{**vars(task), "clouds": other, "_fitted": {}}).in_fold(1)
+    for i in np.flatnonzero(task.folds != 1):
+        np.testing.assert_array_equal(again[i], clouds[i])
+    # a response task does not impute from markers that it withholds
+    response = tasks.load("pdo-efp")
+    assert not set(withheld("efp")) & set(response.feature_names)
+    assert response.feature_names[-1] == "pPKCa"
+    assert np.isfinite(np.concatenate(response.in_fold(0))).all()
+    assert response.in_fold(0)[0].shape[1] == 12
+
+
+def test_imputed_tasks_pass_the_audit_and_have_their_own_digest(imputed, folder, monkeypatch):
+    for name in ("efp", "celltype"):
+        findings = audit(imputed / f"pdo-{name}")
+        assert all(one.passed for one in findings), findings
+    monkeypatch.setenv("POINTFORMS_PDO", str(imputed))
+    digest = catalogue.content_digest("pdo-celltype")
+    with np.load(imputed / "pdo-celltype" / "imputed.npz") as archive:
+        values = archive["values"].copy()
+    try:
+        np.savez(imputed / "pdo-celltype" / "imputed.npz", values=values[::-1])
+        assert catalogue.content_digest("pdo-celltype") != digest
+    finally:
+        np.savez_compressed(imputed / "pdo-celltype" / "imputed.npz", values=values)
+    monkeypatch.setenv("POINTFORMS_PDO", str(folder))
+    assert not catalogue.depends_on_fold("pdo-celltype")

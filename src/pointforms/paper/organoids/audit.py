@@ -96,6 +96,8 @@ def _withheld(name: str, facts: dict[str, Any]) -> Finding:
 def _copies(name: str, task: Task, facts: dict[str, Any], hidden: np.ndarray) -> Finding:
     """Check the correlations, over all cells, of inputs with withheld markers."""
     inputs = np.concatenate(task.clouds).astype(np.float64)
+    complete = np.isfinite(inputs).all(1)  # a marker that is imputed is missing in some cells
+    inputs, hidden = inputs[complete], hidden[complete]
     count = inputs.shape[1]
     with np.errstate(invalid="ignore"):  # a constant marker has no correlation: NaN, here 0
         matrix = np.corrcoef(inputs, hidden.astype(np.float64), rowvar=False)

@@ -25,6 +25,8 @@ _FOLDER = "pdo"
 RESPONSE_CELLS, MARKER_CELLS = 256, 128
 #: Coordinates of the response tasks, projected from the markers that are left.
 COMPONENTS = 12
+#: File of a prepared task with the values of a marker that is imputed; NaN where it is missing.
+IMPUTED = "imputed.npz"
 #: What the tasks ask. The coordinates of response tasks are fitted in every fold.
 RESPONSE_TASKS = {
     "tumor-selective": "drug response of tumour cells beyond that of fibroblasts",
@@ -94,7 +96,14 @@ class OrganoidTaskEntry(TaskEntry):
         facts = self._facts()
         if facts is None:
             return None  # a plan may be made before the task is prepared
-        return (SIMULATED if facts["simulated"] else "") + file_digest(self.folder / "clouds.npz")
+        files = [self.folder / "clouds.npz"]
+        if (self.folder / IMPUTED).is_file():
+            files.append(self.folder / IMPUTED)
+        return (SIMULATED if facts["simulated"] else "") + "-".join(map(file_digest, files))
+
+    def depends_on_fold(self) -> bool:
+        """Whether the coordinates of the clouds depend on the fold: a projection, or imputation."""
+        return self.by_fold or (self._facts() or {}).get("ppkca") == "impute"
 
     def summary(self) -> dict[str, Any] | None:
         """Return a row for a table of tasks; None for a task that has not been prepared."""

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from pointforms.clouds import Clouds
 from pointforms.io import save_npz
 from pointforms.paper.organoids.catalogue import (
     COMPONENTS,
+    IMPUTED,
     MARKER_CELLS,
     MARKER_TASKS,
     RESPONSE_CELLS,
@@ -24,12 +25,14 @@ from pointforms.paper.organoids.catalogue import (
 )
 from pointforms.paper.organoids.conditions import Condition, Gathered, gather
 from pointforms.paper.organoids.labels import RESPONSES, Means, ResponseLabels
+from pointforms.paper.organoids.losses import check_plates, table_facts
 from pointforms.paper.organoids.schema import PAIRS, Policy, schema, withheld
 from pointforms.paper.organoids.simulate import MARK
 from pointforms.paper.organoids.table import CellBlock, CellTable
 from pointforms.support.files import atomic
 from pointforms.tasks.task import grouped_folds
 
+PPKCa = Literal["none", "drop", "impute"]
 TASKS = (*RESPONSES, *MARKER_TASKS)
 
 
@@ -43,8 +46,9 @@ class Options:
         Which markers of a label are withheld from its inputs.
     replicates : bool, default False
         Make one cloud per replicate instead of one per condition.
-    optional : bool, default False
-        Keep the marker that 45 % of the rows lack, and drop those rows.
+    ppkca : {"none", "drop", "impute"}, default "none"
+        What to do about pPKCa, which 45 % of the cells lack: leave it out, drop those cells, or
+        impute it in every fold.
     without_caspase : bool, default False
         Prepare celltype without cCaspase_3, which also depends on the cell type.
     drop_unmatched : bool, default False
@@ -56,7 +60,7 @@ class Options:
 
     policy: Policy = "strict"
     replicates: bool = False
-    optional: bool = False
+    ppkca: PPKCa = "none"
     without_caspase: bool = False
     drop_unmatched: bool = False
     seed: int = 0
@@ -89,15 +93,20 @@ def prepare(
         if name not in TASKS:
             raise ValueError(f"no task {name!r}: there are {', '.join(TASKS)}")
     options, known = options or Options(), schema()
-    markers = (*known.markers, known.optional) if options.optional else known.markers
+    if options.ppkca not in get_args(PPKCa):
+        raise ValueError(f"ppkca={options.ppkca!r}: expected one of {get_args(PPKCa)}")
+    markers = known.markers if options.ppkca == "none" else (*known.markers, known.optional)
+    may_lack = known.optional if options.ppkca == "impute" else None
     source = CellTable(table, markers)
     most = RESPONSE_CELLS if set(tasks) & set(RESPONSES) else MARKER_CELLS
-    pooled = gather(_counted(source.blocks(), advance), markers, most, False, options.seed)
+    blocks = _counted(source.blocks(), advance)
+    pooled = gather(blocks, markers, most, False, options.seed, may_lack)
     if not pooled.count:
         raise ValueError(f"{os.fspath(table)!r} has no rows that can be used")
+    check_plates(pooled.count)
     wells = pooled
     if options.replicates:
-        wells = gather(source.blocks(), markers, most, True, options.seed)
+        wells = gather(source.blocks(), markers, most, True, options.seed, may_lack)
     content = {
         name: (
             _response(name, pooled, wells, options)
@@ -111,6 +120,7 @@ def prepare(
         "simulated": _is_simulated(Path(table)),
         "rows": pooled.read,
         "dropped": pooled.dropped,
+        **table_facts(pooled, options.ppkca),
         "version": __version__,
     }
     folder = Path(out)
@@ -220,6 +230,7 @@ def _write(folder: Path, task: TaskDraft, facts: dict[str, Any], options: Option
     rows = [task.wells.rows[c][some] for c, some in chosen.items()]
     every = task.wells.markers
     inputs = [i for i, marker in enumerate(every) if marker not in task.dropped]
+    imputed = options.ppkca == "impute"  # the last marker; clouds.npz has the complete ones
     hidden = withheld(task.name, options.policy) if task.name in RESPONSES else ()
     markers = [every[i] for i in inputs]
     names = [str(c) for c in task.labels]
@@ -250,8 +261,13 @@ def _write(folder: Path, task: TaskDraft, facts: dict[str, Any], options: Option
         raise FileExistsError(f"{os.fspath(folder)!r} exists and is not a prepared task")
     with atomic(folder) as partial:
         partial.mkdir()
-        clouds = Clouds.from_list([cloud[:, inputs] for cloud in cells], names, markers)
+        complete = inputs[:-1] if imputed else inputs
+        clouds = Clouds.from_list(
+            [cloud[:, complete] for cloud in cells], names, markers[: len(complete)]
+        )
         save_npz(clouds, partial / "clouds.npz", annotations)
+        if imputed:
+            np.savez_compressed(partial / IMPUTED, values=np.concatenate(cells)[:, inputs[-1]])
         np.savez_compressed(
             partial / "audit.npz",
             rows=np.concatenate(rows),
