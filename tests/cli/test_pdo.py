@@ -57,7 +57,7 @@ def test_the_download_is_converted(tmp_path, monkeypatch, table):
     done = runner.invoke(app, [*command, "--trust-pickle"])
     assert done.exit_code == 0, done.output
     first, *rest = done.output.splitlines()
-    assert "GiB of memory and up to" in first
+    assert "of memory, and up to" in first
     assert any("200 cells; peak memory" in line for line in rest)
     assert CellTable("cells.parquet").rows() == 200
 

@@ -77,7 +77,7 @@ def test_wrong_tables_are_refused(small, tmp_path):
         CellTable(tmp_path / "text.parquet")
     with pytest.raises(FileNotFoundError, match="no table"):
         CellTable(tmp_path / "none.parquet")
-    with pytest.raises(ValueError, match="--trust-pickle"):
+    with pytest.raises(ValueError, match="npf pdo convert"):
         CellTable(tmp_path / "cells.pkl")
     whole = small.read_bytes()
     (tmp_path / "half.parquet").write_bytes(whole[: len(whole) // 2])

@@ -65,7 +65,8 @@ def table_facts(gathered: Gathered, ppkca: str) -> dict[str, Any]:
             if incomplete[kind]
         ]
         also = f": {' and '.join(parts)}" if parts else ""
-        notes.append(f"{incomplete['cells']} cells lack {what} and are {fate}{also}")
+        hint = "; --ppkca impute keeps them" if ppkca == "drop" else ""
+        notes.append(f"{incomplete['cells']} cells lack {what} and are {fate}{also}{hint}")
     if left_out:
         notes.append(
             f"{sum(left_out.values())} cells are not of their well's culture and are left out: "

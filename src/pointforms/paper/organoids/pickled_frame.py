@@ -296,8 +296,12 @@ def read_frame(
     stream: Any = io.BufferedReader(_Counted(source, advance), _LARGE)
     try:
         frame = _Unpickler(stream, scratch).load()
-    except (pickle.UnpicklingError, EOFError, LookupError, TypeError, AttributeError) as error:
-        raise ValueError(str(error) or "it breaks off") from error
+    except (OSError, MemoryError):
+        raise
+    except EOFError:
+        raise ValueError("it breaks off") from None
+    except Exception as error:  # a damaged pickle can raise anything
+        raise ValueError(str(error) or type(error).__name__) from error
     if not isinstance(frame, PickledFrame):
         raise ValueError(f"it holds a {type(frame).__name__}")
     return frame

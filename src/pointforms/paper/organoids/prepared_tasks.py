@@ -10,6 +10,7 @@ import numpy as np
 
 from pointforms.io import read_annotated_npz
 from pointforms.paper.organoids.catalogue import IMPUTED, read_facts
+from pointforms.paper.organoids.schema import schema
 from pointforms.support.checks import check_int
 from pointforms.tasks.task import Task, grouped_folds
 
@@ -149,7 +150,7 @@ def load_from(
         "clouds": cells,
         "labels": labels,
         "groups": groups,
-        "feature_names": tuple(facts["markers"]),
+        "feature_names": (*stored.feature_names, *([schema().optional] if imputed else [])),
         "class_names": tuple(classes.tolist()),
         "description": facts["description"],
         "seed": seed,

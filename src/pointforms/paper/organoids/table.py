@@ -60,7 +60,7 @@ class CellTable:
         if kind is None:
             raise ValueError(
                 f"{os.fspath(path)!r}: expected a table that ends in {', '.join(_FORMATS)}; `npf "
-                "pdo convert --trust-pickle` converts the publisher's pickle"
+                "pdo convert` converts the publisher's Metadata_PDO_CAF_screening.zip"
             )
         if not self.path.is_file():
             raise FileNotFoundError(f"no table {os.fspath(path)!r}")

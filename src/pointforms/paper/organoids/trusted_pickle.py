@@ -19,6 +19,7 @@ from pointforms.paper.organoids.schema import schema
 from pointforms.paper.organoids.table import check_columns
 from pointforms.support.extras import need
 from pointforms.support.files import atomic, check_output
+from pointforms.support.formatting import binary_size
 from pointforms.support.peak_memory import available_memory
 
 # The pickle in the published archive.
@@ -51,11 +52,11 @@ class PickleSource:
         """Return a line that says how much memory and scratch space its conversion takes."""
         memory, free = _MEMORY_BASE + _MEMORY_SHARE * self.size, available_memory()
         line = (
-            f"Reads {self.size / 2**30:.1f} GiB; takes about {memory / 2**30:.1f} GiB of memory "
-            f"and up to {self.size / 2**30:.1f} GiB of scratch space beside the output."
+            f"Reads {binary_size(self.size)}; takes about {binary_size(memory)} of memory, and up "
+            f"to {binary_size(self.size)} of scratch space beside the output."
         )
         if free is not None and free < memory:
-            line += f" Only {free / 2**30:.1f} GiB of memory are available: this may fail."
+            line += f" Only {binary_size(free)} of memory are available: this may fail."
         return line
 
     @contextmanager
@@ -85,7 +86,9 @@ def find_pickle(path: str | os.PathLike[str]) -> PickleSource:
     if not zipfile.is_zipfile(file):
         with open(file, "rb") as start:
             if start.read(4) == b"PK\x03\x04":
-                raise ValueError(f"{os.fspath(path)!r} is an incomplete zip archive: load it again")
+                raise ValueError(
+                    f"{os.fspath(path)!r} is an incomplete zip archive: download it again"
+                )
         return PickleSource(file, file.stat().st_size)
     with zipfile.ZipFile(file) as archive:
         members = [
@@ -147,14 +150,16 @@ def convert_pickle(
     free = shutil.disk_usage(target.parent).free
     if free < source.size:
         raise ValueError(
-            f"{os.fspath(target.parent)!r} has {free / 2**30:.1f} GiB of free space: converting "
-            f"takes up to {source.size / 2**30:.1f} GiB of scratch space beside the output"
+            f"{os.fspath(target.parent)!r} has {binary_size(free)} of free space: converting takes "
+            f"up to {binary_size(source.size)} of scratch space beside the output"
         )
     with tempfile.TemporaryFile(dir=target.parent) as scratch:
         try:
             with source.open() as file:
                 frame = read_frame(file, scratch, advance)  # type: ignore[arg-type]
-        except (ValueError, zipfile.BadZipFile) as error:
+        except MemoryError:
+            raise ValueError(f"{name!r} takes more memory than there is") from None
+        except (ValueError, RuntimeError, zipfile.BadZipFile) as error:
             raise ValueError(f"{name!r} holds no table of cells: {error}") from None
         with atomic(target) as partial:
             _write(frame, partial, name)
