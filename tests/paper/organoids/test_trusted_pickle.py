@@ -14,6 +14,7 @@ import pytest
 from pyarrow import parquet
 from tests.helpers.organoids import write_pandas1_pickle
 
+from pointforms.paper.organoids.pickled_frame import PickledArray, ScratchBytes
 from pointforms.paper.organoids.schema import schema
 from pointforms.paper.organoids.trusted_pickle import convert_pickle, find_pickle
 
@@ -106,10 +107,14 @@ class Harmful:
         ),
         (pickle.dumps([1, 2]), "it holds a list"),
         (pickle.dumps(pd.DataFrame({"CK18": [1.0]})), "missing: Date"),
+        (
+            pickle.dumps(pd.DataFrame({"a": np.arange(2).astype("datetime64[s]")})),
+            "it refers to pandas|expected numbers",
+        ),
         (b"pHH3,RFP\n1,2\n", "no table of cells"),
         (b"", "it breaks off"),
     ],
-    ids=["code", "categories", "list", "columns", "text", "empty"],
+    ids=["code", "categories", "list", "columns", "dates", "text", "empty"],
 )
 def test_other_pickles_are_refused(content, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -142,3 +147,13 @@ def test_a_full_disk_is_told_before_the_start(frame, tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
     with pytest.raises(ValueError, match="scratch space"):
         convert_pickle(tmp_path / "cells", tmp_path / "out.parquet", trusted=True)
+
+
+def test_bytes_never_become_python_objects(tmp_path):
+    with open(tmp_path / "scratch", "w+b") as file:
+        file.write(b"\1" * 64)
+        file.flush()
+        for content in (b"\1" * 64, ScratchBytes(file, 0)):
+            assert PickledArray(content, np.dtype("i8"), (2, 4)).numbers().shape == (2, 4)
+            with pytest.raises(ValueError, match="values of type object"):
+                PickledArray(content, np.dtype(object), (2, 4)).numbers()

@@ -56,7 +56,11 @@ def table_facts(gathered: Gathered, ppkca: str) -> dict[str, Any]:
         if (one.culture, one.cell_type) not in PAIRS
     }
     notes = []
-    if incomplete["cells"]:
+    count = incomplete["cells"]
+    if ppkca == "impute" and gathered.dropped:
+        count -= gathered.dropped
+        notes.append(f"{gathered.dropped} cells lack another marker and are dropped")
+    if count:
         what = "a marker" if ppkca == "none" else schema().optional
         fate = "imputed in every fold" if ppkca == "impute" else "dropped"
         parts = [
@@ -66,7 +70,7 @@ def table_facts(gathered: Gathered, ppkca: str) -> dict[str, Any]:
         ]
         also = f": {' and '.join(parts)}" if parts else ""
         hint = "; --ppkca impute keeps them" if ppkca == "drop" else ""
-        notes.append(f"{incomplete['cells']} cells lack {what} and are {fate}{also}{hint}")
+        notes.append(f"{count} cells lack {what} and are {fate}{also}{hint}")
     if left_out:
         notes.append(
             f"{sum(left_out.values())} cells are not of their well's culture and are left out: "

@@ -62,6 +62,8 @@ class PickledArray:
 
     def numbers(self) -> np.ndarray:
         """Return the array; what was large is mapped from the scratch file."""
+        if not isinstance(self._dtype, np.dtype) or self._dtype.kind not in "biuf":
+            raise ValueError(f"an array has values of type {self._dtype}: expected numbers")
         if isinstance(self._content, ScratchBytes):
             file, offset = self._content
             order: Any = self._order
