@@ -121,28 +121,19 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         self.check_options()
         self.n_features_in_ = store.features
         y = targets.tensor(getattr(torch, self.dtype)).to(self.device)
-        like = torch.empty(0, dtype=getattr(torch, self.dtype), device=self.device)
         schedule = Schedule(
             int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
         )
-        # networks that train together share a loss; with weights it depends on their clouds
-        stacks: dict[bytes, list[int]] = {}
-        for i, (clouds, _) in enumerate(parts):
-            stacks.setdefault(clouds.tobytes() if targets.weighted else b"", []).append(i)
-        trained: dict[int, Fitted] = {}
-        for members in stacks.values():
-            fitted = train(
-                lambda fit: self._make_model(store, targets.outputs, fit),
-                store,
-                y,
-                targets.loss(parts[members[0]][0], like),
-                [self.make_fit(parts[i][0], targets, groups, parts[i][1]) for i in members],
-                schedule,
-                together=together,
-                progress=progress,
-            )
-            trained |= dict(zip(members, fitted, strict=True))
-        return [trained[i] for i in range(len(parts))]
+        return train(
+            lambda fit: self._make_model(store, targets.outputs, fit),
+            store,
+            y,
+            targets.loss,
+            [self.make_fit(clouds, targets, groups, seed) for clouds, seed in parts],
+            schedule,
+            together=together,
+            progress=progress,
+        )
 
     def make_fit(self, clouds: np.ndarray, targets: Targets, groups: Any, seed: int) -> Fit:
         """Split a validation part off the training clouds, groups kept together."""
@@ -159,6 +150,7 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             seed,
             float(self.learning_rate),
             float(self.weight_decay),
+            targets.weights(clouds[inner]),
         )
 
     def keep(self, fitted: Fitted) -> None:

@@ -103,8 +103,9 @@ class PointFormEstimator(NetworkEstimator):
     progress : bool, default False
         Show progress bars.
     class_weight : "balanced", dict or None, default None
-        Weights of the classes in the loss: None weighs all clouds equally, "balanced" all classes,
-        and a dictionary maps labels to weights. Regression accepts only None.
+        Weights of the classes in the training loss: None weighs all clouds equally, "balanced" all
+        classes, and a dictionary maps labels to weights. The validation loss that chooses the
+        epoch has no weights. Regression accepts only None.
     """
 
     degree: int | Sequence[int] = 1

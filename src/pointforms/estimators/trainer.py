@@ -41,6 +41,10 @@ class Fit:
         Initial learning rate.
     weight_decay : float, default 0.001
         Weight decay.
+    weights : ndarray or None, default None
+        Weight of each cloud of `train` in the training loss, of which only the ratios matter; None
+        weighs all equally. The validation loss has no weights, so that it compares fits with
+        different ones.
     """
 
     train: np.ndarray
@@ -48,6 +52,7 @@ class Fit:
     seed: int
     learning_rate: float = 3e-3
     weight_decay: float = 1e-3
+    weights: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,8 @@ class Fitted:
     best_epoch : int
         That epoch.
     history : list of dict
-        Losses of each epoch: "train" and "validation".
+        Losses of each epoch: "train", the weighted loss that the steps of the epoch minimised, and
+        "validation", the mean loss of the validation clouds after it, without weights.
     """
 
     model: nn.Module
@@ -273,9 +279,11 @@ def _train_stack(
     fitted = [Fitted(model, 0) for model in models]
     template = stack.template
 
-    def batch_loss(params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor) -> Tensor:
+    def batch_loss(
+        params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor, weights: Tensor
+    ) -> Tensor:
         out = functional_call(template, (params, buffers), (batch, counts))
-        return (counts * loss(out, y)).sum() / counts.sum()
+        return (weights * loss(out, y)).sum() / counts.sum()
 
     def evaluate(params: Any, buffers: Any, batch: Any) -> Tensor:
         outputs: Tensor = functional_call(template, (params, buffers), (batch,))
@@ -285,19 +293,18 @@ def _train_stack(
         template.train()
         # the learning rate falls along a cosine, from its initial value to 0
         factor = 0.5 * (1 + np.cos(np.pi * epoch / schedule.epochs))
-        orders = [_batches(fits[i].train, schedule.batch_size, shuffles[i]) for i in running]
+        orders = [_batches(fits[i], schedule.batch_size, shuffles[i]) for i in running]
         total = torch.zeros(len(running), device=store.sizes.device)
-        for step in range(len(orders[0][0])):
-            index = torch.from_numpy(np.stack([o[0][step] for o in orders]))
-            counts = torch.from_numpy(np.stack([o[1][step] for o in orders])).to(
-                targets.device, next(iter(stack.params.values())).dtype
-            )
+        for step in zip(*orders, strict=True):
+            index, *floats = (torch.from_numpy(np.stack(part)) for part in zip(*step, strict=True))
+            like = next(iter(stack.params.values()))
+            counts, weights = (part.to(targets.device, like.dtype) for part in floats)
             rows = _some_rows(store, index, schedule.points, [shuffles[i] for i in running])
             if stack.single:
-                index, counts = index[0], counts[0]
+                index, counts, weights = index[0], counts[0], weights[0]
                 rows = None if rows is None else rows[0]
             batch = store.gather(index, rows)
-            grads, value = stack.gradients(batch_loss, batch, targets[index], counts)
+            grads, value = stack.gradients(batch_loss, batch, targets[index], counts, weights)
             optimizer.step(stack.params, grads, float(factor))
             total = total + value.detach()
         template.eval()
@@ -306,7 +313,7 @@ def _train_stack(
         )
         going = []
         for place, i in enumerate(running):
-            trained = float(total[place]) / len(orders[0][0])
+            trained = float(total[place]) / len(orders[0])
             fitted[i].history.append({"train": trained, "validation": scores[place]})
             if scores[place] < best_loss[i]:
                 best_loss[i], fitted[i].best_epoch = scores[place], epoch
@@ -334,17 +341,23 @@ def _train_stack(
 
 
 def _batches(
-    train: np.ndarray, size: int, rng: np.random.Generator
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return a shuffled epoch in batches of one size, and which clouds count.
+    fit: Fit, size: int, rng: np.random.Generator
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return a shuffled epoch in batches of one size: clouds, which of them count, and weights.
 
-    The last batch is filled up with clouds that do not count.
+    The last batch is filled up with clouds that do not count. Weights are relative to their mean
+    over all training clouds, not over a batch: so the expected gradient of a batch is that of the
+    weighted mean Σ w l / Σ w over all of them.
     """
-    order = rng.permutation(train)
+    order = rng.permutation(len(fit.train))
     steps = -(-len(order) // size)
     filled = np.resize(order, steps * size)
     counts = (np.arange(steps * size) < len(order)).astype(np.float64)
-    return np.split(filled, steps), np.split(counts, steps)
+    weights = counts
+    if fit.weights is not None:
+        weights = counts * (fit.weights / fit.weights.mean())[filled]
+    parts = (np.split(part, steps) for part in (fit.train[filled], counts, weights))
+    return list(zip(*parts, strict=True))
 
 
 def _some_rows(

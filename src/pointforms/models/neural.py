@@ -90,7 +90,7 @@ class NeuralClassifier(NetworkClassifier):
     progress : bool, default False
         Show a progress bar.
     class_weight : "balanced", dict or None, default None
-        Weights of the classes in the loss.
+        Weights of the classes in the training loss; the validation loss has none.
 
     Examples
     --------
