@@ -56,6 +56,28 @@ def test_one_dimension_for_all_clouds(data):
     assert {field.dimension for field in clf.prepare([blob])} == {1}
 
 
+def test_prepared_fields_of_other_clouds_do_not_set_the_dimension(data, rng):
+    """The dimension is chosen on the clouds of the fit, from estimates that were made once."""
+    clouds, y, *_ = data
+    blobs = [rng.normal(size=(48, 2)) for _ in range(100)]
+    clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1}))
+    fields = clf.prepare([*clouds, *blobs])
+    assert np.median([field.dimension for field in fields]) == 2
+    shared, alone = clone(clf).fit(fields[:60], y), clone(clf).fit(clouds, y)
+    assert (shared.dimension_, alone.dimension_) == (1, 1)
+    np.testing.assert_array_equal(shared.predict_proba(fields), alone.predict_proba(clouds + blobs))
+
+
+def test_a_given_dimension_is_that_of_prepared_fields(data):
+    clouds, y, *_ = data
+    fields = pf.PointFormClassifier().prepare(clouds[:20])
+    options = SMALL | {"epochs": 1, "dimension": 2}
+    shared = pf.PointFormClassifier(**options).fit(fields, y[:20])
+    alone = pf.PointFormClassifier(**options).fit(clouds[:20], y[:20])
+    assert shared.dimension_ == 2
+    np.testing.assert_array_equal(shared.predict_proba(clouds), alone.predict_proba(clouds))
+
+
 def test_ragged_clouds_of_many_sizes(rng):
     clouds = [rng.normal(size=(n, 3)) for n in (2, 5, 40, 7, 100, 33, 12, 64)]
     y = [0, 1] * 4
@@ -180,7 +202,7 @@ def test_degrees_above_the_features_are_an_error_before_any_geometry(
     degree, coefficients, data, monkeypatch
 ):
     clouds, y, *_ = data
-    monkeypatch.setattr("pointforms.estimators.point_form_estimator.gram_fields", None)
+    monkeypatch.setattr("pointforms.estimators.common_dimension.gram_fields", None)
     above = max(np.atleast_1d(degree))
     options = {"degree": degree, "coefficients": coefficients}
     with pytest.raises(ValueError, match=f"degree={above} exceeds the 2 features"):

@@ -83,6 +83,34 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
                 f"validation_fraction={self.validation_fraction!r}: expected a number in [0, 1)"
             )
 
+    def make_stores(
+        self, prepared: Sequence[Any], trainings: Sequence[np.ndarray]
+    ) -> Sequence[Store]:
+        """Return a store of all clouds for each set of training clouds, given by their indices.
+
+        What is learned from the clouds without their labels is learned from that set alone. Sets
+        for which it is the same share a store.
+        """
+        return [self.make_store(prepared)] * len(trainings)
+
+    def train_parts(
+        self,
+        stores: Sequence[Store],
+        targets: Targets,
+        parts: Sequence[tuple[np.ndarray, int]],
+        groups: Any = None,
+        together: bool | None = None,
+        progress: bool = False,
+    ) -> list[Fitted]:
+        """Train one network per part as :meth:`train_networks` does, each on its own store."""
+        trained: dict[int, Fitted] = {}
+        for store in {id(store): store for store in stores}.values():
+            members = [i for i, one in enumerate(stores) if one is store]
+            chosen = [parts[i] for i in members]
+            fitted = self.train_networks(store, targets, chosen, groups, together, progress)
+            trained |= dict(zip(members, fitted, strict=True))
+        return [trained[i] for i in range(len(parts))]
+
     def train_networks(
         self,
         store: Store,

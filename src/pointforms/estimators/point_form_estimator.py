@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from copy import copy
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, get_args
 
@@ -14,12 +15,12 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from pointforms.estimators import saving
+from pointforms.estimators.common_dimension import common_dimension, prepare_fields
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.trainer import Fit
 from pointforms.exterior import check_degree
 from pointforms.geometry.field import GramField, Measure
-from pointforms.geometry.gram import gram_fields
 from pointforms.geometry.settings import (
     BandwidthPolicy,
     Center,
@@ -153,13 +154,15 @@ class PointFormEstimator(NetworkEstimator):
         """Compute the Gram fields of clouds with the options of this estimator.
 
         The fields can be passed to every method that takes clouds, so that many fits share them.
-        Before `fit`, and unless `dimension` is given, all clouds get the median of their estimated
-        dimensions.
+        Before `fit`, and unless `dimension` is given, each has the dimension estimated for its
+        cloud. Every fit then chooses one on its own training clouds, and only the fields that
+        differ from it are computed again.
 
         Parameters
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds. Gram fields are returned as they are.
+            The clouds. Gram fields are returned as they are, unless their dimension was estimated
+            and another one is given or fitted.
 
         Returns
         -------
@@ -174,7 +177,7 @@ class PointFormEstimator(NetworkEstimator):
         settings = GramSettings.among(self.get_params(deep=False))
         if settings.dimension is None:
             settings = replace(settings, dimension=getattr(self, "dimension_", None))
-        return gram_fields_of_one_dimension(
+        return prepare_fields(
             clouds, settings, n_jobs=self.n_jobs, progress=self.progress, cache=self.cache
         )
 
@@ -182,6 +185,27 @@ class PointFormEstimator(NetworkEstimator):
         """Turn Gram fields into tensors, from which batches are gathered."""
         degrees = self.degrees() if self.coefficients == "dense" else ()
         return FieldStore(prepared, self.measure, degrees, getattr(torch, self.dtype), self.device)
+
+    def make_stores(
+        self, prepared: Sequence[GramField], trainings: Sequence[np.ndarray]
+    ) -> list[FieldStore]:
+        """Return a store for each set of training clouds, with the dimension chosen on that set."""
+        estimator = copy(self)
+        stores: dict[int | None, FieldStore] = {}
+        chosen = []
+        for training in trainings:
+            estimator.choose_dimension([prepared[i] for i in training])
+            d = estimator.dimension_
+            if d not in stores:
+                stores[d] = self.make_store(estimator.prepare(prepared))
+            chosen.append(stores[d])
+        return chosen
+
+    def choose_dimension(self, fields: Sequence[GramField]) -> None:
+        """Choose the dimension of all Gram fields: `dimension`, or the median of these fields."""
+        self.dimension_: int | None = self.dimension
+        if self.dimension is None:
+            self.dimension_ = common_dimension(fields)
 
     def degrees(self) -> tuple[int, ...]:
         """Return the degrees of the forms, also where there is one."""
@@ -216,10 +240,10 @@ class PointFormEstimator(NetworkEstimator):
 
     def _prepare_for_fit(self, clouds: Any) -> list[GramField]:
         """Compute Gram fields and remember the dimension that they share."""
-        self.dimension_: int | None = None
+        self.dimension_ = None
         fields = self.prepare(clouds)
-        self.dimension_ = fields[0].dimension
-        return fields
+        self.choose_dimension(fields)
+        return self.prepare(fields)
 
     def _new_model(self, outputs: int) -> PointFormNetwork:
         return PointFormNetwork(
@@ -297,44 +321,3 @@ def _check_projector(degree: int, dimension: int) -> None:
             f'degree={degree} with spectrum="projector": all forms of a degree above '
             f"d={dimension} are zero on projectors of that dimension"
         )
-
-
-def gram_fields_of_one_dimension(
-    clouds: Any,
-    settings: GramSettings,
-    n_jobs: int | None = None,
-    progress: bool = False,
-    cache: str | os.PathLike[str] | None = None,
-) -> list[GramField]:
-    """Compute Gram fields that share one dimension d; Gram fields are returned as they are.
-
-    Parameters
-    ----------
-    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-        The clouds, or their Gram fields.
-    settings : GramSettings
-        Options of the fields. If they have no dimension, d is the median over the clouds.
-    n_jobs : int or None, default None
-        Number of threads; -1 uses one per core, None the calling thread.
-    progress : bool, default False
-        Show a progress bar.
-    cache : path-like or None, default None
-        A folder that keeps the fields.
-    """
-    if isinstance(clouds, Sequence) and clouds and isinstance(clouds[0], GramField):
-        for i, field in enumerate(clouds):
-            if not isinstance(field, GramField):
-                raise TypeError(f"item {i} is a {type(field).__name__}: expected a GramField")
-        return list(clouds)
-    options: dict[str, Any] = asdict(settings)
-    options |= {"n_jobs": n_jobs, "progress": progress, "cache": cache}
-    clouds = clouds if isinstance(clouds, Sequence) else list(clouds)
-    fields = gram_fields(clouds, **options)
-    if settings.dimension is None:
-        options["dimension"] = int(np.median([field.dimension for field in fields]))
-        others = [i for i, field in enumerate(fields) if field.dimension != options["dimension"]]
-        if others:
-            again = gram_fields([clouds[i] for i in others], **options)
-            for i, field in zip(others, again, strict=True):
-                fields[i] = field
-    return fields
