@@ -9,6 +9,7 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from pointforms import tasks
+from pointforms.bench import fitting
 from pointforms.bench.fitting import fit_unit, preparation, prepare
 from pointforms.bench.records import Row, Unit
 from pointforms.estimators import network_estimator
@@ -200,3 +201,32 @@ def test_gram_fields_are_cached_for_other_preparations(tmp_path):
     assert made == {f: f.stat().st_mtime_ns for f in tmp_path.rglob("*") if f.is_file()}
     prepare(alone(row("hodge")), tmp_path)
     prepare(alone(row("mlp")), tmp_path)  # has no cache
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("npf-tri-1", QUICK),
+        ("hodge", {"spectra": False, "degrees": [1], "max_features": 30}),
+    ],
+)
+def test_test_clouds_do_not_set_the_dimension(model, options, monkeypatch):
+    """A cloud of the test fold is predicted alike, whatever the others of that fold are."""
+    task = tasks.load(TASK, clouds=40, points=24)
+    tested = np.count_nonzero(task.folds == 0)
+    noise = np.random.default_rng(0)
+    with_blobs = replace(
+        task,
+        clouds=[*task.clouds, *(noise.normal(size=(24, 2)) for _ in range(60))],
+        labels=np.append(task.labels, np.arange(60) % 2),
+        groups=np.append(task.groups, 1000 + np.arange(60)),
+        folds=np.append(task.folds, np.zeros(60, dtype=int)),
+        split=None,
+    )
+    wanted = row(model, **options)
+    first = []
+    for seen in (task, with_blobs):
+        monkeypatch.setattr(fitting, "load_clouds", lambda _, seen=seen: (seen, seen.clouds))
+        prepared = prepare(alone(wanted))
+        first.append(one(wanted, prepared).probabilities[:tested])
+    np.testing.assert_allclose(*first, rtol=1e-5, atol=1e-6)

@@ -5,6 +5,7 @@ import pytest
 import torch
 from joblib import parallel_config
 from scipy.stats import t
+from tests.helpers.small_fits import SMALL
 
 import pointforms as pf
 from pointforms.estimators import cross_fit
@@ -101,3 +102,19 @@ def test_high_degrees_train_in_fifty_dimensions(degree, coefficients, rng):
     )
     assert peak_bytes(lambda: clf.fit(clouds, np.arange(16) % 2)) < 4e9
     assert np.isfinite(clf.predict_proba(clouds)).all()
+
+
+def test_the_dimension_is_that_of_the_training_clouds_of_a_fold(data, rng):
+    """Test clouds of another dimension leave the networks of their fold as they are."""
+    clouds, y, _, more, more_y = data
+    blobs = [rng.normal(size=(48, 2)) for _ in range(90)]
+    clf = pf.PointFormClassifier(**(SMALL | {"epochs": 2}))
+
+    def networks(test, labels):
+        folds = np.repeat([0, 1], [len(clouds), len(test)])
+        fitted = cross_fit(clf, [*clouds, *test], [*y, *labels], folds, (0, 1), together=False)
+        return fitted.models[2:]  # trained on fold 0
+
+    for a, b in zip(networks(more, more_y), networks(blobs, np.arange(90) % 2), strict=True):
+        for name, value in a.state_dict().items():
+            assert torch.equal(value, b.state_dict()[name]), name

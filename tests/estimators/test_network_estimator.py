@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import log_loss
 from tests.helpers.small_fits import SMALL
 
 import pointforms as pf
@@ -30,6 +31,18 @@ def test_fit_is_the_recipe_for_all_clouds(class_weight, data):
     assert trained.history == clf.history_
     for name, value in trained.model.state_dict().items():
         assert torch.equal(value, clf.model_.state_dict()[name]), name
+
+
+def test_the_validation_loss_is_the_same_for_all_class_weights(data):
+    """It is the log loss of the probabilities, so that selection compares the same thing."""
+    clouds, y, groups, *_ = data
+    clf = pf.PointFormClassifier(**QUICK, class_weight={y[0]: 20.0}).fit(clouds, y, groups)
+    targets = ClassTargets.of(y, 60)
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    held_back = clf.make_fit(np.arange(60), targets, groups, seed).validation
+    probabilities = clf.predict_proba([clouds[i] for i in held_back])
+    expected = log_loss(targets.values[held_back], probabilities)
+    assert clf.history_[clf.best_epoch_]["validation"] == pytest.approx(expected, rel=1e-4)
 
 
 def test_cross_fit_and_the_recipe_agree(data):

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from tests.helpers.small_fits import SMALL
 
 import pointforms as pf
+from pointforms.estimators import cross_fit
 
 
 def test_repeats_exactly_and_leaves_torch_alone(fitted, data):
@@ -53,6 +54,28 @@ def test_one_dimension_for_all_clouds(data):
     clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1})).fit([*clouds[:-1], blob], y)
     assert clf.dimension_ == 1
     assert {field.dimension for field in clf.prepare([blob])} == {1}
+
+
+def test_prepared_fields_of_other_clouds_do_not_set_the_dimension(data, rng):
+    """The dimension is chosen on the clouds of the fit, from estimates that were made once."""
+    clouds, y, *_ = data
+    blobs = [rng.normal(size=(48, 2)) for _ in range(100)]
+    clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1}))
+    fields = clf.prepare([*clouds, *blobs])
+    assert np.median([field.dimension for field in fields]) == 2
+    shared, alone = clone(clf).fit(fields[:60], y), clone(clf).fit(clouds, y)
+    assert (shared.dimension_, alone.dimension_) == (1, 1)
+    np.testing.assert_array_equal(shared.predict_proba(fields), alone.predict_proba(clouds + blobs))
+
+
+def test_a_given_dimension_is_that_of_prepared_fields(data):
+    clouds, y, *_ = data
+    fields = pf.PointFormClassifier().prepare(clouds[:20])
+    options = SMALL | {"epochs": 1, "dimension": 2}
+    shared = pf.PointFormClassifier(**options).fit(fields, y[:20])
+    alone = pf.PointFormClassifier(**options).fit(clouds[:20], y[:20])
+    assert shared.dimension_ == 2
+    np.testing.assert_array_equal(shared.predict_proba(clouds), alone.predict_proba(clouds))
 
 
 def test_ragged_clouds_of_many_sizes(rng):
@@ -150,3 +173,60 @@ class TestErrors:
                 call(data[0])
         with pytest.raises(NotFittedError):
             clf.save(tmp_path / "model")
+
+
+def test_a_batch_left_with_one_cloud_does_not_blur_the_features():
+    """33 clouds in batches of 32: evaluated on the clouds it was trained on, the spread is 1."""
+    task = pf.tasks.load("circles-vs-lines", clouds=40, points=24)
+    clf = pf.PointFormClassifier(
+        forms=3, hidden=(8,), epochs=20, batch_size=32, validation_fraction=0, random_state=0
+    ).fit(task.clouds[:33], task.labels[:33])  # fmt: skip
+    model = clf.model_
+    store = clf.make_store(clf.prepare(task.clouds[:33]))
+    with torch.no_grad():
+        entering = model.norm(model.features(store.gather(torch.arange(33))))
+    spread = (entering.std(0, correction=0) / model.norm.gain.abs()).detach()
+    torch.testing.assert_close(spread, torch.ones_like(spread), rtol=0.15, atol=0)
+
+
+def test_batches_of_one_cloud_train_too():
+    task = pf.tasks.load("circles-vs-lines", clouds=40, points=24)
+    clf = pf.PointFormClassifier(forms=4, hidden=(16,), epochs=6, batch_size=1, random_state=0)
+    clf.fit(task.clouds, task.labels)
+    assert clf.history_[-1]["train"] < 0.5  # the constant predictor has log 2 = 0.69
+
+
+@pytest.mark.parametrize("coefficients", ["dense", "wedge"])
+@pytest.mark.parametrize("degree", [3, 60, (0, 3)])
+def test_degrees_above_the_features_are_an_error_before_any_geometry(
+    degree, coefficients, data, monkeypatch
+):
+    clouds, y, *_ = data
+    monkeypatch.setattr("pointforms.estimators.common_dimension.gram_fields", None)
+    above = max(np.atleast_1d(degree))
+    options = {"degree": degree, "coefficients": coefficients}
+    with pytest.raises(ValueError, match=f"degree={above} exceeds the 2 features"):
+        pf.PointFormClassifier(**options).fit(clouds, y)
+    with pytest.raises(ValueError, match=f"degree={above} exceeds the 2 features"):
+        cross_fit(pf.PointFormClassifier(**options), clouds, y, np.arange(60) % 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rank": 1}, "degree=2 with rank=1: all forms"),
+        ({"spectrum": "projector", "dimension": 1}, "degree=2 with spectrum.*d=1 are zero"),
+        ({"spectrum": "projector"}, "degree=2 with spectrum.*d=1 are zero"),
+    ],
+)
+def test_degrees_that_vanish_on_the_gram_field_are_an_error(options, message, data):
+    """All comparison matrices would be zero, or the rounding errors of a zero."""
+    clouds, y, *_ = data
+    with pytest.raises(ValueError, match=message):
+        pf.PointFormClassifier(**SMALL, degree=2, **options).fit(clouds, y)
+
+
+def test_degrees_above_the_number_of_points_are_an_error(rng):
+    clouds = [rng.normal(size=(2, 4)) for _ in range(12)]
+    with pytest.raises(ValueError, match="degree=3: the Gram fields of these clouds have rank 2"):
+        pf.PointFormClassifier(**SMALL, degree=3, dimension=1).fit(clouds, np.arange(12) % 2)

@@ -37,11 +37,17 @@ def test_groups_and_regression_targets(data):
 
 def test_weights_are_those_of_the_training_clouds():
     targets = ClassTargets.of(["a", "b", "b", "b", "a", "b"], 6, "balanced")
-    loss = targets.loss(np.arange(4), torch.empty(0, dtype=torch.float64))
-    even = loss(torch.zeros(2, 2, dtype=torch.float64), torch.tensor([0, 1]))
-    np.testing.assert_allclose(even, np.log(2) * np.array([4 / 2, 4 / 6]))
-    unweighted = ClassTargets.of([0, 1], 2)
-    assert (targets.weighted, unweighted.weighted) == (True, False)
+    np.testing.assert_allclose(targets.weights(np.arange(4)), [4 / 2, 4 / 6, 4 / 6, 4 / 6])
+    named = ClassTargets.of(["a", "b", "b"], 3, {"b": 5.0})
+    np.testing.assert_allclose(named.weights(np.array([1, 0])), [5, 1])
+    assert ClassTargets.of([0, 1], 2).weights(np.arange(2)) is None
+    assert NumberTargets.of([0.0, 1.0], 2).weights(np.arange(2)) is None
+
+
+def test_the_loss_has_no_weights():
+    targets = ClassTargets.of(["a", "b", "b"], 3, {"b": 5.0})
+    even = targets.loss(torch.zeros(2, 2, dtype=torch.float64), torch.tensor([0, 1]))
+    np.testing.assert_allclose(even, np.log(2))
 
 
 def test_numbers_are_standardised():

@@ -37,8 +37,9 @@ class PreparedTask:
 
     Attributes
     ----------
-    content : Store or list
-        The store of a network, or a list of clouds or Gram fields.
+    content : dict or list
+        The store of a network by fold, of which most folds share one, or a list of clouds or Gram
+        fields.
     labels : ndarray of int, shape (N,)
         The class of each cloud.
     groups : ndarray, shape (N,)
@@ -113,7 +114,10 @@ def prepare(unit: Unit, cache: Path | None = None, device: str = "cpu") -> Prepa
         model.set_params(cache=cache)
     content: Any = model.prepare(clouds)
     if isinstance(model, NetworkClassifier):
-        content = model.make_store(content)
+        own = own_fold(unit)
+        folds = np.unique(task.folds).tolist() if own is None else [own]
+        stores = model.make_stores(content, [np.flatnonzero(task.folds != fold) for fold in folds])
+        content = dict(zip(folds, stores, strict=True))
     return PreparedTask(content, task.labels, task.groups, task.folds, len(task.class_names))
 
 
@@ -150,11 +154,14 @@ def make_model(row: Row, device: str = "cpu", **more: Any) -> Any:
 
 def _network_fits(unit: Unit, model: NetworkClassifier, prepared: PreparedTask) -> list[Record]:
     start = time.perf_counter()
-    store = prepared.content
+    stores = [prepared.content[fold] for fold, _ in unit.fits]
     targets = ClassTargets(np.arange(prepared.classes), prepared.labels, model.class_weight)
     parts = [(np.flatnonzero(prepared.folds != fold), seed) for fold, seed in unit.fits]
-    trained = model.train_networks(store, targets, parts, prepared.groups)
-    predicted = [class_probabilities(fitted.model, store) for fitted in trained]
+    trained = model.train_parts(stores, targets, parts, prepared.groups)
+    predicted = [
+        class_probabilities(fitted.model, store)
+        for fitted, store in zip(trained, stores, strict=True)
+    ]
     seconds = (time.perf_counter() - start) / len(parts)
     return [
         replace(

@@ -35,7 +35,8 @@ class PointFormClassifier(NetworkClassifier, PointFormEstimator):  # type: ignor
     dimension_ : int
         The intrinsic dimension that all Gram fields share.
     history_ : list of dict
-        Training and validation loss of each epoch.
+        Losses of each epoch: "train", the weighted loss that its steps minimised, and
+        "validation", the mean loss of the validation clouds after it, without weights.
     best_epoch_ : int
         The epoch whose parameters were kept.
 

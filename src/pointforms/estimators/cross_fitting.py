@@ -75,8 +75,9 @@ def cross_fit(
 ) -> CrossFit:
     """Fit a classifier on the complement of every fold with every seed, and predict the fold.
 
-    What the estimator prepares of the clouds (Gram fields, graphs) is computed once. Neither
-    stacking nor the number of workers affects the result, apart from rounding.
+    What the estimator prepares of the clouds (Gram fields, graphs) is computed once; the common
+    dimension of Gram fields is chosen on the training clouds of each fold. Neither stacking nor the
+    number of workers affects the result, apart from rounding.
 
     Parameters
     ----------
@@ -121,12 +122,12 @@ def cross_fit(
     targets = ClassTargets.of(y, len(clouds), estimator.class_weight)
     check_groups(groups, len(clouds))
     estimator.check_options()
-    store = estimator.make_store(estimator.prepare(clouds))
     names = np.unique(folds)
     parts = [(np.flatnonzero(folds != fold), int(seed)) for fold in names for seed in seeds]
+    stores = estimator.make_stores(estimator.prepare(clouds), [training for training, _ in parts])
     jobs = (os.cpu_count() or 1) if n_jobs == -1 else (n_jobs or 1)
     if jobs == 1:
-        trained = _train_and_predict(estimator, store, targets, parts, groups, together, progress)
+        trained = _train_and_predict(estimator, stores, targets, parts, groups, together, progress)
     else:
         prefer = "threads" if jobs <= _THREADS else "processes"
         threads = torch.get_num_threads()
@@ -135,7 +136,12 @@ def cross_fit(
             trained = []
             for some in Parallel(n_jobs=jobs, prefer=prefer, return_as="generator")(
                 delayed(_in_worker)(
-                    estimator, store, targets, [parts[i] for i in share], groups, together
+                    estimator,
+                    [stores[i] for i in share],
+                    targets,
+                    [parts[i] for i in share],
+                    groups,
+                    together,
                 )
                 for share in shares
             ):
@@ -158,8 +164,11 @@ def _in_worker(*arguments: Any) -> list[tuple[Fitted, np.ndarray]]:
 
 
 def _train_and_predict(
-    estimator: NetworkClassifier, store: Store, *arguments: Any
+    estimator: NetworkClassifier, stores: Sequence[Store], *arguments: Any
 ) -> list[tuple[Fitted, np.ndarray]]:
     """Train networks, and return each with its probabilities for all clouds (N, classes)."""
-    trained = estimator.train_networks(store, *arguments)
-    return [(fitted, class_probabilities(fitted.model, store)) for fitted in trained]
+    trained = estimator.train_parts(stores, *arguments)
+    return [
+        (fitted, class_probabilities(fitted.model, store))
+        for fitted, store in zip(trained, stores, strict=True)
+    ]

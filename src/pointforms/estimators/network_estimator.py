@@ -83,6 +83,34 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
                 f"validation_fraction={self.validation_fraction!r}: expected a number in [0, 1)"
             )
 
+    def make_stores(
+        self, prepared: Sequence[Any], trainings: Sequence[np.ndarray]
+    ) -> Sequence[Store]:
+        """Return a store of all clouds for each set of training clouds, given by their indices.
+
+        What is learned from the clouds without their labels is learned from that set alone. Sets
+        for which it is the same share a store.
+        """
+        return [self.make_store(prepared)] * len(trainings)
+
+    def train_parts(
+        self,
+        stores: Sequence[Store],
+        targets: Targets,
+        parts: Sequence[tuple[np.ndarray, int]],
+        groups: Any = None,
+        together: bool | None = None,
+        progress: bool = False,
+    ) -> list[Fitted]:
+        """Train one network per part as :meth:`train_networks` does, each on its own store."""
+        trained: dict[int, Fitted] = {}
+        for store in {id(store): store for store in stores}.values():
+            members = [i for i, one in enumerate(stores) if one is store]
+            chosen = [parts[i] for i in members]
+            fitted = self.train_networks(store, targets, chosen, groups, together, progress)
+            trained |= dict(zip(members, fitted, strict=True))
+        return [trained[i] for i in range(len(parts))]
+
     def train_networks(
         self,
         store: Store,
@@ -121,28 +149,19 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         self.check_options()
         self.n_features_in_ = store.features
         y = targets.tensor(getattr(torch, self.dtype)).to(self.device)
-        like = torch.empty(0, dtype=getattr(torch, self.dtype), device=self.device)
         schedule = Schedule(
             int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
         )
-        # networks that train together share a loss; with weights it depends on their clouds
-        stacks: dict[bytes, list[int]] = {}
-        for i, (clouds, _) in enumerate(parts):
-            stacks.setdefault(clouds.tobytes() if targets.weighted else b"", []).append(i)
-        trained: dict[int, Fitted] = {}
-        for members in stacks.values():
-            fitted = train(
-                lambda fit: self._make_model(store, targets.outputs, fit),
-                store,
-                y,
-                targets.loss(parts[members[0]][0], like),
-                [self.make_fit(parts[i][0], targets, groups, parts[i][1]) for i in members],
-                schedule,
-                together=together,
-                progress=progress,
-            )
-            trained |= dict(zip(members, fitted, strict=True))
-        return [trained[i] for i in range(len(parts))]
+        return train(
+            lambda fit: self._make_model(store, targets.outputs, fit),
+            store,
+            y,
+            targets.loss,
+            [self.make_fit(clouds, targets, groups, seed) for clouds, seed in parts],
+            schedule,
+            together=together,
+            progress=progress,
+        )
 
     def make_fit(self, clouds: np.ndarray, targets: Targets, groups: Any, seed: int) -> Fit:
         """Split a validation part off the training clouds, groups kept together."""
@@ -159,6 +178,7 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             seed,
             float(self.learning_rate),
             float(self.weight_decay),
+            targets.weights(clouds[inner]),
         )
 
     def keep(self, fitted: Fitted) -> None:

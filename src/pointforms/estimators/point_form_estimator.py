@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from copy import copy
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, get_args
 
@@ -15,12 +16,13 @@ from pydantic import NonNegativeInt, PositiveInt
 from sklearn.utils.validation import check_is_fitted
 
 from pointforms.estimators import saving
+from pointforms.estimators.common_dimension import common_dimension, prepare_fields
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.saved_values import Attribute
 from pointforms.estimators.trainer import Fit
+from pointforms.exterior import check_degree
 from pointforms.geometry.field import GramField, Measure
-from pointforms.geometry.gram import gram_fields
 from pointforms.geometry.settings import (
     BandwidthPolicy,
     Center,
@@ -51,8 +53,8 @@ class PointFormEstimator(NetworkEstimator):
     Parameters
     ----------
     degree : int or sequence of int, default 1
-        Degree k of the forms. With several degrees, such as (0, 1, 2), there are `forms` forms of
-        each, and their readouts are concatenated.
+        Degree k of the forms, at most D. With several degrees, such as (0, 1, 2), there are `forms`
+        forms of each, and their readouts are concatenated.
     forms : int, default 8
         Number of forms per degree, l.
     readout : {"tri", "flat", "diag", "pool", "gram"}, default "tri"
@@ -79,7 +81,7 @@ class PointFormEstimator(NetworkEstimator):
         Largest number of passes over the training clouds. The learning rate falls to 0 along a
         cosine.
     batch_size : int, default 32
-        Number of clouds per step.
+        Largest number of clouds per step; the clouds of an epoch are shared out evenly.
     learning_rate : float, default 0.003
         Initial learning rate of AdamW.
     weight_decay : float, default 0.001
@@ -105,8 +107,9 @@ class PointFormEstimator(NetworkEstimator):
     progress : bool, default False
         Show progress bars.
     class_weight : "balanced", dict or None, default None
-        Weights of the classes in the loss: None weighs all clouds equally, "balanced" all classes,
-        and a dictionary maps labels to weights. Regression accepts only None.
+        Weights of the classes in the training loss: None weighs all clouds equally, "balanced" all
+        classes, and a dictionary maps labels to weights. The validation loss that chooses the
+        epoch has no weights. Regression accepts only None.
     """
 
     degree: int | Sequence[int] = 1
@@ -153,23 +156,30 @@ class PointFormEstimator(NetworkEstimator):
         """Compute the Gram fields of clouds with the options of this estimator.
 
         The fields can be passed to every method that takes clouds, so that many fits share them.
-        Before `fit`, and unless `dimension` is given, all clouds get the median of their estimated
-        dimensions.
+        Before `fit`, and unless `dimension` is given, each has the dimension estimated for its
+        cloud. Every fit then chooses one on its own training clouds, and only the fields that
+        differ from it are computed again.
 
         Parameters
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds. Gram fields are returned as they are.
+            The clouds. Gram fields are returned as they are, unless their dimension was estimated
+            and another one is given or fitted.
 
         Returns
         -------
         list of GramField
             One per cloud.
         """
+        clouds = clouds if isinstance(clouds, Sequence) else list(clouds)
+        first = clouds[0] if len(clouds) else ()
+        shape: tuple[int, ...] = np.shape(getattr(first, "points", first))
+        if len(shape) == 2:  # else the clouds are in error, and described as such below
+            check_degree(max(self.degrees()), shape[1])
         settings = GramSettings.among(self.get_params(deep=False))
         if settings.dimension is None:
             settings = replace(settings, dimension=getattr(self, "dimension_", None))
-        return gram_fields_of_one_dimension(
+        return prepare_fields(
             clouds, settings, n_jobs=self.n_jobs, progress=self.progress, cache=self.cache
         )
 
@@ -177,6 +187,27 @@ class PointFormEstimator(NetworkEstimator):
         """Turn Gram fields into tensors, from which batches are gathered."""
         degrees = self.degrees() if self.coefficients == "dense" else ()
         return FieldStore(prepared, self.measure, degrees, getattr(torch, self.dtype), self.device)
+
+    def make_stores(
+        self, prepared: Sequence[GramField], trainings: Sequence[np.ndarray]
+    ) -> list[FieldStore]:
+        """Return a store for each set of training clouds, with the dimension chosen on that set."""
+        estimator = copy(self)
+        stores: dict[int | None, FieldStore] = {}
+        chosen = []
+        for training in trainings:
+            estimator.choose_dimension([prepared[i] for i in training])
+            d = estimator.dimension_
+            if d not in stores:
+                stores[d] = self.make_store(estimator.prepare(prepared))
+            chosen.append(stores[d])
+        return chosen
+
+    def choose_dimension(self, fields: Sequence[GramField]) -> None:
+        """Choose the dimension of all Gram fields: `dimension`, or the median of these fields."""
+        self.dimension_: int | None = self.dimension
+        if self.dimension is None:
+            self.dimension_ = common_dimension(fields)
 
     def degrees(self) -> tuple[int, ...]:
         """Return the degrees of the forms, also where there is one."""
@@ -200,14 +231,21 @@ class PointFormEstimator(NetworkEstimator):
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {choices}")
         for name in ("forms", "terms"):
             check_int(name, getattr(self, name), at_least=1)
+        if self.rank is not None and max(degrees) > self.rank:
+            raise ValueError(
+                f"degree={self.degree!r} with rank={self.rank}: all forms of a degree above the "
+                "rank of the Gram field are zero"
+            )
+        if self.spectrum == "projector" and self.dimension is not None:
+            _check_projector(max(degrees), self.dimension)
         super().check_options()
 
     def _prepare_for_fit(self, clouds: Any) -> list[GramField]:
         """Compute Gram fields and remember the dimension that they share."""
-        self.dimension_: int | None = None
+        self.dimension_ = None
         fields = self.prepare(clouds)
-        self.dimension_ = fields[0].dimension
-        return fields
+        self.choose_dimension(fields)
+        return self.prepare(fields)
 
     def _new_model(self, outputs: int) -> PointFormNetwork:
         return PointFormNetwork(
@@ -223,6 +261,14 @@ class PointFormEstimator(NetworkEstimator):
         )
 
     def _standardize(self, model: Any, store: FieldStore, fit: Fit) -> None:
+        rank, degree = store.factor.shape[-1], max(self.degrees())
+        if self.spectrum == "projector":
+            _check_projector(degree, rank)
+        if degree > rank:
+            raise ValueError(
+                f"degree={self.degree!r}: the Gram fields of these clouds have rank {rank} at "
+                "most, and all forms of a higher degree are zero on them"
+            )
         model.standardize(*store.moments(fit.train))
         model.calibrate(store.gather(torch.from_numpy(fit.train[:_CALIBRATION_CLOUDS])))
 
@@ -273,42 +319,9 @@ def insert_estimator_options(docstring: str) -> str:
     return inspect.cleandoc(docstring).replace(_PLACEHOLDER, options.strip())
 
 
-def gram_fields_of_one_dimension(
-    clouds: Any,
-    settings: GramSettings,
-    n_jobs: int | None = None,
-    progress: bool = False,
-    cache: str | os.PathLike[str] | None = None,
-) -> list[GramField]:
-    """Compute Gram fields that share one dimension d; Gram fields are returned as they are.
-
-    Parameters
-    ----------
-    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-        The clouds, or their Gram fields.
-    settings : GramSettings
-        Options of the fields. If they have no dimension, d is the median over the clouds.
-    n_jobs : int or None, default None
-        Number of threads; -1 uses one per core, None the calling thread.
-    progress : bool, default False
-        Show a progress bar.
-    cache : path-like or None, default None
-        A folder that keeps the fields.
-    """
-    if isinstance(clouds, Sequence) and clouds and isinstance(clouds[0], GramField):
-        for i, field in enumerate(clouds):
-            if not isinstance(field, GramField):
-                raise TypeError(f"item {i} is a {type(field).__name__}: expected a GramField")
-        return list(clouds)
-    options: dict[str, Any] = asdict(settings)
-    options |= {"n_jobs": n_jobs, "progress": progress, "cache": cache}
-    clouds = clouds if isinstance(clouds, Sequence) else list(clouds)
-    fields = gram_fields(clouds, **options)
-    if settings.dimension is None:
-        options["dimension"] = int(np.median([field.dimension for field in fields]))
-        others = [i for i, field in enumerate(fields) if field.dimension != options["dimension"]]
-        if others:
-            again = gram_fields([clouds[i] for i in others], **options)
-            for i, field in zip(others, again, strict=True):
-                fields[i] = field
-    return fields
+def _check_projector(degree: int, dimension: int) -> None:
+    if degree > dimension:
+        raise ValueError(
+            f'degree={degree} with spectrum="projector": all forms of a degree above '
+            f"d={dimension} are zero on projectors of that dimension"
+        )

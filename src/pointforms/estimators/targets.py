@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pointforms.estimators.trainer import Loss
-
 
 @dataclass(frozen=True, eq=False)
 class ClassTargets:
@@ -24,7 +22,7 @@ class ClassTargets:
     values : ndarray of int, shape (N,)
         The class of each cloud, as an index into `classes`.
     class_weight : None, "balanced" or dict, default None
-        Weights of the classes in the loss.
+        Weights of the classes in the training loss.
     """
 
     stratify: ClassVar[bool] = True  # validation parts keep the proportions of the classes
@@ -59,27 +57,24 @@ class ClassTargets:
         """Number of classes."""
         return len(self.classes)
 
-    @property
-    def weighted(self) -> bool:
-        """Whether the classes have weights."""
-        return self.class_weight is not None
-
     def tensor(self, dtype: torch.dtype) -> Tensor:
         """Return the codes; `dtype` does not matter for them."""
         return torch.from_numpy(self.values)
 
-    def loss(self, train: np.ndarray, like: Tensor) -> Loss:
-        """Return the cross-entropy per cloud, with class weights from the clouds `train`."""
-        weight = torch.from_numpy(self._weights(self.values[train])).to(like)
-        return lambda out, y: functional.cross_entropy(out, y, reduction="none") * weight[y]
+    def loss(self, out: Tensor, y: Tensor) -> Tensor:
+        """Return the cross-entropy of each cloud."""
+        return functional.cross_entropy(out, y, reduction="none")
 
-    def _weights(self, codes: np.ndarray) -> np.ndarray:
-        counts = np.bincount(codes, minlength=len(self.classes))
+    def weights(self, train: np.ndarray) -> np.ndarray | None:
+        """Return the weight of each cloud of `train` in the training loss; None for equal ones."""
         if self.class_weight is None:
-            return np.ones(len(counts))
+            return None
+        codes = self.values[train]
         if self.class_weight == "balanced":
-            return len(codes) / (len(counts) * np.maximum(counts, 1))
-        return np.array([self.class_weight.get(c, 1.0) for c in self.classes.tolist()])
+            counts = np.bincount(codes, minlength=len(self.classes))
+            balanced: np.ndarray = len(codes) / (len(counts) * counts[codes])
+            return balanced
+        return np.array([self.class_weight.get(c, 1.0) for c in self.classes[codes].tolist()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +92,6 @@ class NumberTargets:
     """
 
     stratify: ClassVar[bool] = False
-    weighted: ClassVar[bool] = False
 
     values: np.ndarray
     mean: list[float]
@@ -128,9 +122,13 @@ class NumberTargets:
         """Return the standardised numbers."""
         return torch.from_numpy(self.values).to(dtype)
 
-    def loss(self, train: np.ndarray, like: Tensor) -> Loss:
-        """Return the mean square error per cloud."""
-        return lambda out, y: (out - y).square().mean(-1)
+    def loss(self, out: Tensor, y: Tensor) -> Tensor:
+        """Return the mean square error of each cloud."""
+        return (out - y).square().mean(-1)
+
+    def weights(self, train: np.ndarray) -> np.ndarray | None:
+        """Return None: all clouds weigh equally."""
+        return None
 
 
 #: What a network can learn to predict.

@@ -41,6 +41,10 @@ class Fit:
         Initial learning rate.
     weight_decay : float, default 0.001
         Weight decay.
+    weights : ndarray or None, default None
+        Weight of each cloud of `train` in the training loss, of which only the ratios matter; None
+        weighs all equally. The validation loss has no weights, so that it compares fits with
+        different ones.
     """
 
     train: np.ndarray
@@ -48,6 +52,7 @@ class Fit:
     seed: int
     learning_rate: float = 3e-3
     weight_decay: float = 1e-3
+    weights: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Schedule:
     epochs : int, default 60
         Largest number of passes over the training clouds.
     batch_size : int, default 32
-        Number of clouds per step.
+        Largest number of clouds per step; the clouds of an epoch are shared out evenly.
     patience : int, default 20
         Stop after this many epochs without a better validation loss.
     points : int or None, default None
@@ -70,6 +75,10 @@ class Schedule:
     batch_size: int = 32
     patience: int = 20
     points: int | None = None
+
+    def steps(self, fit: Fit) -> int:
+        """Return the number of steps of an epoch."""
+        return -(-len(fit.train) // self.batch_size)
 
 
 @dataclass
@@ -83,7 +92,8 @@ class Fitted:
     best_epoch : int
         That epoch.
     history : list of dict
-        Losses of each epoch: "train" and "validation".
+        Losses of each epoch: "train", the weighted loss that the steps of the epoch minimised, and
+        "validation", the mean loss of the validation clouds after it, without weights.
     """
 
     model: nn.Module
@@ -153,7 +163,7 @@ def train(
     """
     groups: dict[int, list[int]] = defaultdict(list)
     for i, fit in enumerate(fits):
-        groups[-(-len(fit.train) // schedule.batch_size)].append(i)
+        groups[schedule.steps(fit)].append(i)
     done: list[Fitted | None] = [None] * len(fits)
     total = len(fits) * schedule.epochs
     with keep_freed_memory(), track(total, "training", progress) as advance:
@@ -272,10 +282,14 @@ def _train_stack(
     best_state: list[dict[str, Tensor]] = [{} for _ in fits]
     fitted = [Fitted(model, 0) for model in models]
     template = stack.template
+    steps = schedule.steps(fits[0])
+    width = max(-(-len(fit.train) // steps) for fit in fits)
 
-    def batch_loss(params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor) -> Tensor:
+    def batch_loss(
+        params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor, weights: Tensor
+    ) -> Tensor:
         out = functional_call(template, (params, buffers), (batch, counts))
-        return (counts * loss(out, y)).sum() / counts.sum()
+        return (weights * loss(out, y)).sum() / counts.sum()
 
     def evaluate(params: Any, buffers: Any, batch: Any) -> Tensor:
         outputs: Tensor = functional_call(template, (params, buffers), (batch,))
@@ -285,19 +299,19 @@ def _train_stack(
         template.train()
         # the learning rate falls along a cosine, from its initial value to 0
         factor = 0.5 * (1 + np.cos(np.pi * epoch / schedule.epochs))
-        orders = [_batches(fits[i].train, schedule.batch_size, shuffles[i]) for i in running]
+        orders = [_batches(fits[i], steps, width, shuffles[i]) for i in running]
         total = torch.zeros(len(running), device=store.sizes.device)
-        for step in range(len(orders[0][0])):
-            index = torch.from_numpy(np.stack([o[0][step] for o in orders]))
-            counts = torch.from_numpy(np.stack([o[1][step] for o in orders])).to(
-                targets.device, next(iter(stack.params.values())).dtype
-            )
-            rows = _some_rows(store, index, schedule.points, [shuffles[i] for i in running])
+        for step in zip(*orders, strict=True):
+            index, *floats = (torch.from_numpy(np.stack(part)) for part in zip(*step, strict=True))
+            like = next(iter(stack.params.values()))
+            counts, weights = (part.to(targets.device, like.dtype) for part in floats)
+            rngs = [shuffles[i] for i in running]
+            rows = _some_rows(store, index, floats[0], schedule.points, rngs)
             if stack.single:
-                index, counts = index[0], counts[0]
+                index, counts, weights = index[0], counts[0], weights[0]
                 rows = None if rows is None else rows[0]
             batch = store.gather(index, rows)
-            grads, value = stack.gradients(batch_loss, batch, targets[index], counts)
+            grads, value = stack.gradients(batch_loss, batch, targets[index], counts, weights)
             optimizer.step(stack.params, grads, float(factor))
             total = total + value.detach()
         template.eval()
@@ -306,7 +320,7 @@ def _train_stack(
         )
         going = []
         for place, i in enumerate(running):
-            trained = float(total[place]) / len(orders[0][0])
+            trained = float(total[place]) / steps
             fitted[i].history.append({"train": trained, "validation": scores[place]})
             if scores[place] < best_loss[i]:
                 best_loss[i], fitted[i].best_epoch = scores[place], epoch
@@ -334,31 +348,46 @@ def _train_stack(
 
 
 def _batches(
-    train: np.ndarray, size: int, rng: np.random.Generator
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return a shuffled epoch in batches of one size, and which clouds count.
+    fit: Fit, steps: int, width: int, rng: np.random.Generator
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return a shuffled epoch in batches: clouds, which of them count, and their weights.
 
-    The last batch is filled up with clouds that do not count.
+    The sizes of batches differ by one at most, so that none is too small to learn from. All are
+    filled up to one width with clouds that do not count. Weights are relative to their mean over
+    all training clouds, not over a batch: so the expected gradient of a batch is that of the
+    weighted mean Σ w l / Σ w over all of them.
     """
-    order = rng.permutation(train)
-    steps = -(-len(order) // size)
-    filled = np.resize(order, steps * size)
-    counts = (np.arange(steps * size) < len(order)).astype(np.float64)
-    return np.split(filled, steps), np.split(counts, steps)
+    batches = []
+    for part in np.array_split(rng.permutation(len(fit.train)), steps):
+        filled = np.resize(part, width)
+        counts = (np.arange(width) < len(part)).astype(np.float64)
+        weights = counts
+        if fit.weights is not None:
+            weights = counts * (fit.weights / fit.weights.mean())[filled]
+        batches.append((fit.train[filled], counts, weights))
+    return batches
 
 
 def _some_rows(
-    store: Store, index: Tensor, points: int | None, rngs: list[np.random.Generator]
+    store: Store,
+    index: Tensor,
+    counts: Tensor,
+    points: int | None,
+    rngs: list[np.random.Generator],
 ) -> Tensor | None:
-    """Draw `points` random points of each larger cloud: (E, B, points), or None for all."""
+    """Draw `points` random points of each larger cloud: (E, B, points), or None for all.
+
+    Clouds that do not count get their first points, so that how many of them fill up a batch does
+    not change what is drawn later.
+    """
     if points is None or int(store.sizes.max()) <= points:
         return None
     chosen = np.empty((*index.shape, points), dtype=np.int64)
-    sizes = store.sizes.cpu().numpy()
+    sizes, real = store.sizes.cpu().numpy(), counts.numpy() > 0
     for e, rng in enumerate(rngs):
         for b, cloud in enumerate(index[e].tolist()):
-            n = sizes[cloud]
-            chosen[e, b] = rng.permutation(n)[:points] if n > points else np.arange(points)
+            draw = sizes[cloud] > points and real[e, b]
+            chosen[e, b] = rng.permutation(sizes[cloud])[:points] if draw else np.arange(points)
     return torch.from_numpy(chosen).to(index.device)
 
 

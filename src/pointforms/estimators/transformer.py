@@ -33,7 +33,9 @@ class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignor
     dimension_ : int
         The intrinsic dimension that all Gram fields share.
     history_ : list of dict
-        Training and validation loss of each epoch; empty for random forms.
+        Losses of each epoch: "train", the weighted loss that its steps minimised, and
+        "validation", the mean loss of the validation clouds after it, without weights. Empty for
+        random forms.
     best_epoch_ : int
         The epoch whose parameters were kept.
 

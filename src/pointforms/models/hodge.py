@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from pointforms.estimators.point_form_estimator import gram_fields_of_one_dimension
+from pointforms.estimators.common_dimension import common_dimension, prepare_fields
 from pointforms.exterior import compound
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import GramSettings
@@ -109,17 +109,17 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
     """
 
     def prepare(self, clouds: Any) -> list[GramField]:
-        """Compute the Gram fields of clouds; Gram fields are returned as they are."""
+        """Compute the Gram fields of clouds; given ones get the dimension of `fit`, if any."""
         known = self.dimension if self.dimension is not None else getattr(self, "dimension_", None)
         settings = GramSettings(neighbors=self.neighbors, dimension=known)
-        return gram_fields_of_one_dimension(clouds, settings, cache=self.cache)
+        return prepare_fields(clouds, settings, cache=self.cache)
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Learn the coordinates from the training clouds."""
         self._check_options()
         self.dimension_: int | None = None
         fields = self.prepare(clouds)
-        self.dimension_ = fields[0].dimension
+        self.dimension_ = common_dimension(fields) if self.dimension is None else self.dimension
         x = np.concatenate([_numbers(field.points) for field in fields])
         self.n_features_in_ = x.shape[1]
         self.mean_ = x.mean(0)

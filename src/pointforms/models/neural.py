@@ -80,7 +80,7 @@ class NeuralClassifier(NetworkClassifier):
     epochs : int, default 60
         Largest number of passes over the training clouds.
     batch_size : int, default 32
-        Number of clouds per step.
+        Largest number of clouds per step; the clouds of an epoch are shared out evenly.
     learning_rate : float, default 3e-3
         Largest step size of AdamW.
     weight_decay : float, default 1e-3
@@ -100,7 +100,7 @@ class NeuralClassifier(NetworkClassifier):
     progress : bool, default False
         Show a progress bar.
     class_weight : "balanced", dict or None, default None
-        Weights of the classes in the loss.
+        Weights of the classes in the training loss; the validation loss has none.
 
     Examples
     --------

@@ -8,9 +8,10 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.utils.checkpoint import checkpoint
 
-from pointforms.exterior import COMPOUND_MAX, compound, pull
+from pointforms.exterior import COMPOUND_MAX, check_degree, compound, pull
 from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients
 from pointforms.nn.comparison import (
     compare,
@@ -40,7 +41,7 @@ class PointForms(nn.Module):
     features : int
         Number of features of the clouds, D.
     degree : int, default 1
-        Degree of the forms, k ≥ 0.
+        Degree of the forms, 0 ≤ k ≤ D.
     forms : int, default 8
         Number of forms, l.
     coefficients : {"dense", "wedge"}, default "dense"
@@ -72,6 +73,7 @@ class PointForms(nn.Module):
         terms: int = 2,
     ) -> None:
         super().__init__()
+        check_degree(degree, features)
         self.degree, self.forms = degree, forms
         self.network: DenseCoefficients | WedgeCoefficients
         if coefficients == "wedge" and degree >= 2:
@@ -136,8 +138,13 @@ class PointForms(nn.Module):
         V = batch.factor.flatten(0, 1)
         size = max(1, _WORKING_SET // (self.forms * comb(D, self.degree - 1) * D))
 
+        # the backward pass may run when torch.func.functional_call, which lends the network the
+        # parameters of a fit, is over: so blocks keep those of this call
+        state = dict(self.network.named_parameters()) | dict(self.network.named_buffers())
+
         def pulled(points: Tensor, factor: Tensor) -> Tensor:
-            return pull(self.network(points), factor, self.degree, "slots")
+            coefficients = functional_call(self.network, state, (points,))
+            return pull(coefficients, factor, self.degree, "slots")
 
         blocks = [
             checkpoint(pulled, p, v, use_reentrant=False)

@@ -111,14 +111,16 @@ def refit(record: Record) -> Refit:
         raise ValueError(
             f"{row.model} is not a point-form model: expected a model with learned forms"
         )
-    fields = model.prepare(clouds)
-    store = model.make_store(fields)
     targets = ClassTargets(np.arange(len(task.class_names)), task.labels, model.class_weight)
     unseen = task.folds == record.fold
     part = (np.flatnonzero(~unseen), record.seed)
+    fields = model.prepare(clouds)
+    model.choose_dimension([fields[i] for i in part[0]])
+    fields = model.prepare(fields)
+    store = model.make_store(fields)
     [fitted] = model.train_networks(store, targets, [part], task.groups)
     model.keep(fitted)
-    model.classes_, model.dimension_ = targets.classes, fields[0].dimension
+    model.classes_ = targets.classes
     area = auroc(task.labels[unseen], class_probabilities(fitted.model, store)[unseen])
     return Refit(record, model, task, clouds, fields, unseen, area)
 
