@@ -193,3 +193,8 @@ def test_names_are_a_sequence(names):
 def test_tensors_without_numbers_are_refused():
     with pytest.raises(TypeError, match="cloud 1 is a tensor on the device meta"):
         Clouds.from_list([np.eye(2), torch.eye(2, device="meta")])
+
+
+def test_whole_numbers_beyond_all_floats_are_refused():
+    with pytest.raises(TypeError, match="cloud 0 is a list of length 2: expected real numbers"):
+        Clouds.from_list([[[0, 10**400], [1, 2]]])

@@ -229,7 +229,7 @@ def _numbers_among_objects(array: np.ndarray) -> np.ndarray | None:
         return None
     try:
         return array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

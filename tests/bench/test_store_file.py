@@ -206,6 +206,14 @@ def _of_0_1_0(path):
     assert os.listdir(path.parent) == [path.name]
 
 
+def test_a_store_that_is_only_read_stays_as_it_was(path):
+    _finished(path)
+    before = content(path.parent), path.stat().st_mtime_ns
+    with Store(path) as store:
+        assert len(store.records()) == 3
+    assert (content(path.parent), path.stat().st_mtime_ns) == before
+
+
 @pytest.mark.parametrize("make", [_finished, _of_0_1_0])
 def test_a_reader_writes_nothing_in_the_file_or_beside_it(path, make):
     make(path)
@@ -272,7 +280,7 @@ def test_a_finished_store_opens_on_read_only_media(shelf, make):
             assert len(store.records()) in (3, 6)
             assert len(store.runs()) in (0, 1)
         with pytest.raises(StoreError, match="cannot be written here: `npf export` makes a copy"):
-            Store(shelf / "results.db")
+            Store(shelf / "results.db").begin("", "local", 1)
 
     unprivileged(read)
 

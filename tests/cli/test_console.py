@@ -18,7 +18,7 @@ from tests.helpers.commands import MANIFEST, npf, ok, refused
 from tests.helpers.unprivileged import unprivileged
 
 from pointforms.bench import run_history, store_file
-from pointforms.bench.records import Record, Row
+from pointforms.bench.records import Record, Row, Unit
 from pointforms.bench.store import Store
 
 _PAGE = ("--no-explain", "--no-theory", "--out", "page.html")
@@ -145,48 +145,52 @@ def _content(folder):
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()}
 
 
-def _at_work(path):
-    """A store whose run goes on: it has a log."""
-    store = Store(path)
-    store.finish(store.begin("", "local", 1), [Record(Row("a", "mlp"), 0, 0, auroc=0.5)])
-    return store
+def _killed(path, filled):
+    """What a run that was killed leaves: a claim, and a log."""
+    with Store(path.with_name("other.db")) as store:
+        run = store.begin("", "local", 1)
+        store.finish(run, [Record(Row("a", "mlp"), 0, 0, auroc=0.5)])
+        store.claim(run, Unit(Row("a", "mlp"), ((1, 0),)))
+        store._db.execute("UPDATE runs SET pid = 2147483647")
+        for ending in ("", "-wal", "-shm"):
+            shutil.copy(f"{store.path}{ending}", f"{path}{ending}")
+    store.path.unlink()
+
+
+def _finished(path, filled):
+    shutil.copy(filled, path)
+
+
+def _of_0_1_0(path, filled):
+    """That version left stores that expect a log."""
+    shutil.copy(filled, path)
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+    db.close()
 
 
 @pytest.mark.parametrize("command", READERS.values(), ids=READERS)
-@pytest.mark.parametrize("state", ["finished", "at work", "in WAL mode"])
-def test_readers_write_nothing_to_the_store_or_beside_it(filled, folder, command, state):
-    out = folder / "out"
+@pytest.mark.parametrize("make", [_finished, _of_0_1_0, _killed])
+def test_readers_write_nothing_to_the_store_or_beside_it(filled, folder, command, make):
+    home, out = folder / "home", folder / "out"
+    home.mkdir()
     out.mkdir()
     os.chdir(out)
     (out / "small.toml").write_text(MANIFEST)
-    home = folder / "home"
-    home.mkdir()
-    store = None
-    if state == "at work":
-        store = _at_work(home / "results.db")
-    else:
-        shutil.copy(filled, home / "results.db")
-        if state == "in WAL mode":
-            with sqlite3.connect(home / "results.db") as db:
-                db.execute("PRAGMA journal_mode = WAL")
-            db.close()
+    make(home / "results.db", filled)
     before = _content(home)
     ok(*(home / "results.db" if word == "results.db" else word for word in command))
     after = _content(home)
-    before.pop("results.db-shm", None), after.pop("results.db-shm", None)  # shared memory
+    before.pop("results.db-shm", None)  # memory that processes share
+    after.pop("results.db-shm", None)
     assert after == before
-    if store is not None:
-        store.close()
 
 
 def test_every_reader_works_on_read_only_media(filled, folder):
     shelf = Path(tempfile.mkdtemp())
     out = Path(tempfile.mkdtemp())
     try:
-        shutil.copy(filled, shelf / "results.db")
-        with sqlite3.connect(shelf / "results.db") as db:
-            db.execute("PRAGMA journal_mode = WAL")  # as version 0.1.0 left its stores
-        db.close()
+        _of_0_1_0(shelf / "results.db", filled)
 
         def read_all():
             os.chdir(out)

@@ -53,11 +53,15 @@ def tolerance(points: torch.Tensor) -> float:
 
 
 def must_be_semidefinite(matrices: torch.Tensor, name: str) -> None:
-    limits = torch.finfo(matrices.dtype)
-    slack = 1e3 * (limits.eps * matrices.abs().max() + limits.tiny)
-    must(((matrices - matrices.mT).abs() <= slack).all(), f"{name} is not symmetric")
-    lowest = torch.linalg.eigvalsh(matrices).min()
-    must(lowest >= -slack, f"{name} has the negative eigenvalue {float(lowest)}")
+    must(torch.isfinite(matrices).all(), f"{name} is not finite")
+    scaled = matrices.double() / matrices.abs().max().clamp_min(torch.finfo(matrices.dtype).tiny)
+    scaled[scaled.abs() < 1e-200] = 0.0  # LAPACK returns NaN for denormal numbers
+    slack = 1e3 * torch.finfo(matrices.dtype).eps
+    must(((scaled - scaled.mT).abs() <= slack).all(), f"{name} is not symmetric")
+    lowest = torch.linalg.eigvalsh(scaled).min()
+    must(
+        lowest >= -slack, f"{name} has the negative eigenvalue {float(lowest)} of its largest entry"
+    )
 
 
 @share(0.14)

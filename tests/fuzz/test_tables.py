@@ -256,31 +256,18 @@ def test_damaged_files(
 # --- archives -------------------------------------------------------------------------------
 
 ARRAYS: dict[str, tuple[Any, ...]] = {
-    "points": (
-        np.eye(6),
-        np.eye(6, dtype="f4"),
-        np.arange(6),
-        np.zeros((6, 0)),
-        np.zeros((2, 3, 2)),
-    ),
+    "points": (np.eye(8), np.eye(8, dtype="f4"), np.arange(8), np.ones((8, 0)), np.ones((2, 4, 2))),
     "offsets": (
-        [0, 3, 6],
-        [0, 6],
-        [0, 3],
-        [3, 0, 6],
-        [0, 0, 6],
-        [0, 3.0, 6],
-        [[0, 6]],
-        6,
-        [0, 2**62],
+        [0, 2, 4, 6, 8], [0, 8], [0, 2], [2, 0, 4, 6, 8], [0, 0, 4, 6, 8], [0, 2.0, 4, 6, 8],
+        [[0, 8]], 8, [0, 2, 4, 6, 2**62],
     ),
-    "ids": (["a", "b"], ["a"], [1, 2], [["a", "b"]], "a"),
-    "feature_names": (list("abcdef"), ["a"], "abcdef"),
-    "label": (["a", "b"], ["a"], [0, 1], [0.5, np.nan], [["a", "b"]], "a"),
-    "fold": ([0, 1], [-1, 7], [0.5, 1], ["0", "1"], ["a", "b"]),
-    "split": (["train", "test"], ["train", "tset"], [0, 1]),
-    "group": ([0, 1], [0, 0], ["a", "b"], [None, 1]),
-}
+    "ids": (list("abcd"), ["a"], [1, 2, 3, 4], [list("abcd")], "a", list("aabb")),
+    "feature_names": (list("abcdefgh"), ["a"], "abcdefgh"),
+    "label": (list("abab"), list("aaab"), ["a"], [0, 1, 0, 1], [0.5, np.nan, 1, 1], "a"),
+    "fold": ([0, 0, 1, 1], [-1, 7, 0, 1], [0.5, 1, 1, 0], list("0011"), list("abab")),
+    "split": (["train", "test", "train", "test"], ["train", "tset", "train", "test"], [0, 1, 0, 1]),
+    "group": ([0, 1, 2, 3], [0, 0, 0, 0], list("aabb"), [None, 1, 1, 1]),
+}  # fmt: skip
 _EVERY = (
     np.array([None, 1], dtype=object),
     np.array([1j, 2]),
@@ -288,12 +275,13 @@ _EVERY = (
     np.nan,
     [b"\xff", b"a"],
 )
+GOOD_ARRAYS = {"points": np.eye(8), "offsets": [0, 2, 4, 6, 8], "label": list("abab")}
 
 
 @st.composite
 def archives(draw: Callable[..., Any]) -> dict[str, Any]:
     """Draw the arrays of an archive."""
-    content: dict[str, Any] = {"points": np.eye(6), "offsets": [0, 3, 6], "label": ["a", "b"]}
+    content: dict[str, Any] = dict(GOOD_ARRAYS)
     for name in draw(st.lists(st.sampled_from(sorted(ARRAYS)), max_size=3)):
         content[name] = draw(st.sampled_from(ARRAYS[name] + _EVERY))
     for name in draw(st.lists(st.sampled_from(sorted(content)), max_size=1)):
@@ -319,7 +307,7 @@ def test_archives(content: dict[str, Any], as_task: bool, folder: Path) -> None:
 def test_declared_sizes(member: str, shape: tuple[int, ...], kind: str, folder: Path) -> None:
     """An archive whose header promises more than there is does not fill the memory."""
     path = folder / "bomb.npz"
-    np.savez(path, points=np.eye(6), offsets=[0, 3, 6], label=["a", "b"])
+    np.savez(path, **GOOD_ARRAYS)
     header = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}, }}".encode()
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     declared = io.BytesIO()
@@ -330,4 +318,4 @@ def test_declared_sizes(member: str, shape: tuple[int, ...], kind: str, folder: 
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in content.items():
             archive.writestr(name, data)
-    judge("tables", lambda: read_task(path), [member, "bomb.npz"])
+    judge("tables", lambda: read_task(path), [] if member == "other" else [member, "bomb.npz"])

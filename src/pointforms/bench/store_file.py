@@ -116,6 +116,7 @@ class StoreFile:
             raise StoreError(_message(self.path, sqlite3.SQLITE_NOTADB, "file is not a database"))
         # one connection for all threads of a run, one statement at a time
         self._lock = threading.RLock()
+        self._has_log = False  # until something is written
         self._at_rest = self._state() if read_only else None
         mode = "rwc" if create else "ro" if read_only else "rw"
         if self._at_rest is not None:
@@ -144,10 +145,6 @@ class StoreFile:
                 raise damaged(self.path, verdict.splitlines()[-1])
         if empty and not create:
             raise StoreError(f"{os.fspath(self.path)!r} is not a store: it is empty")
-        if self.read_only:
-            return
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        self._use_log()
         if empty:
             with self._transaction():
                 if self._is_empty():
@@ -177,10 +174,12 @@ class StoreFile:
 
     def _use_log(self) -> None:
         """Turn on write-ahead logging. SQLite does not wait for others who do the same; we do."""
+        self._db.execute("PRAGMA synchronous = NORMAL")
         end = time.monotonic() + _PATIENCE
         while True:
             try:
                 self._db.execute("PRAGMA journal_mode = WAL")
+                self._has_log = True
                 return
             except sqlite3.OperationalError as error:
                 if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
@@ -269,6 +268,8 @@ class StoreFile:
         A "DEFERRED" transaction is for reading: it sees one moment of the file.
         """
         with self._lock, explained(self.path):
+            if kind == "IMMEDIATE" and not self._has_log:  # not before: some only want to read
+                self._use_log()
             self._db.execute(f"BEGIN {kind}")
             try:
                 yield
@@ -287,7 +288,7 @@ class StoreFile:
     def close(self) -> None:
         """Close the file. If no other process has it open, it is complete without a log."""
         with self._lock:
-            if not self.read_only:
+            if self._has_log:
                 self.checkpoint()
                 with suppress(sqlite3.Error):  # another process has it open, and will do this
                     self._db.execute("PRAGMA journal_mode = DELETE")
