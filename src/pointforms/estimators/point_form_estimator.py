@@ -7,12 +7,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from pointforms.clouds import cloud_list
 from pointforms.estimators import saving
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import apply
@@ -29,13 +30,15 @@ from pointforms.geometry.settings import (
 )
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import CoefficientKind
-from pointforms.nn.readouts import READOUTS, ReadoutName
+from pointforms.nn.readouts import ReadoutName
 from pointforms.nn.stores import FieldStore
-from pointforms.support.checks import check_int
+from pointforms.support.options import Bounds, Count, NotEmpty
 from pointforms.support.suggestions import suggests_parameters
 
 # The line of a docstring that stands for the entries of all options.
 _PLACEHOLDER = "[options of PointFormEstimator]"
+
+Degree = Annotated[int, Bounds(at_least=0)]
 
 # Number of clouds on which the unit of the comparison matrices is measured.
 _CALIBRATION_CLOUDS = 64
@@ -108,13 +111,13 @@ class PointFormEstimator(NetworkEstimator):
         epoch has no weights. Regression accepts only None.
     """
 
-    degree: int | Sequence[int] = 1
-    forms: int = 8
+    degree: Degree | Annotated[Sequence[Degree], NotEmpty()] = 1
+    forms: Count = 8
     readout: ReadoutName = "tri"
     coefficients: CoefficientKind = "dense"
-    terms: int = 2
-    hidden: Sequence[int] = (64, 64)
-    head: int = 32
+    terms: Count = 2
+    hidden: Sequence[Count] = (64, 64)
+    head: Annotated[int, Bounds(at_least=0)] = 32
     measure: Measure = "uniform"
     neighbors: int | Literal["auto"] = 32
     dimension: int | None = None
@@ -131,11 +134,12 @@ class PointFormEstimator(NetworkEstimator):
     rank: int | None = None
     search: Search = "auto"
     cache: str | os.PathLike[str] | None = None
-    n_jobs: int | None = None
+    n_jobs: Literal[-1] | Count | None = None
 
     # Attributes of a fitted estimator that are saved beside its network.
     _learned: ClassVar[tuple[str, ...]] = (
         "n_features_in_",
+        "feature_names_in_",
         "dimension_",
         "best_epoch_",
         "history_",
@@ -186,20 +190,8 @@ class PointFormEstimator(NetworkEstimator):
 
     def check_options(self) -> None:
         """Raise an error if an option has a value that no fit can work with."""
-        GramSettings.among(self.get_params(deep=False))
-        degrees = self.degrees()
-        if not degrees or not all(isinstance(k, Integral) and int(k) >= 0 for k in degrees):
-            raise ValueError(f"degree={self.degree!r}: expected whole numbers, at least 0")
-        for name, choices in (
-            ("readout", tuple(READOUTS)),
-            ("coefficients", get_args(CoefficientKind)),
-            ("measure", get_args(Measure)),
-        ):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {choices}")
-        for name in ("forms", "terms"):
-            check_int(name, getattr(self, name), at_least=1)
         super().check_options()
+        GramSettings.among(self.get_params(deep=False))
 
     def _prepare_for_fit(self, clouds: Any) -> list[GramField]:
         """Compute Gram fields and remember the dimension that they share."""
@@ -299,7 +291,7 @@ def gram_fields_of_one_dimension(
         return list(clouds)
     options: dict[str, Any] = asdict(settings)
     options |= {"n_jobs": n_jobs, "progress": progress, "cache": cache}
-    clouds = clouds if isinstance(clouds, Sequence) else list(clouds)
+    clouds = cloud_list(clouds)
     fields = gram_fields(clouds, **options)
     if settings.dimension is None:
         options["dimension"] = int(np.median([field.dimension for field in fields]))

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from pointforms.clouds import cloud_list
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.targets import NumberTargets
@@ -31,6 +32,9 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
         The trained network, whose outputs are standardised targets.
     n_features_in_ : int
         Number of features of the clouds, D.
+    feature_names_in_ : ndarray of str, shape (D,)
+        Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
+        x0, x1, … Later clouds with the same names in another order are put in this order.
     dimension_ : int
         The intrinsic dimension that all Gram fields share.
     history_ : list of dict
@@ -51,7 +55,7 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
 
     _learned = (*PointFormEstimator._learned, "target_mean_", "target_scale_", "single_target_")
 
-    def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, clouds: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn to predict numbers.
 
         Parameters
@@ -62,6 +66,9 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
             The numbers.
         groups : array-like, shape (N,), or None, default None
             Clouds of one group stay on one side of the validation split.
+        sample_weight : array-like, shape (N,), or None, default None
+            Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
+            weight 0 is neither trained nor validated on. The validation loss has no weights.
 
         Returns
         -------
@@ -69,8 +76,8 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
             The fitted regressor.
         """
         self.check_options()
-        clouds = list(clouds)
-        targets = NumberTargets.of(y, len(clouds), self.class_weight)
+        clouds = cloud_list(clouds)
+        targets = NumberTargets.of(y, len(clouds), self.class_weight, sample_weight)
         self._fit(clouds, targets, groups)
         self.target_mean_, self.target_scale_ = targets.mean, targets.scale
         self.single_target_ = targets.single

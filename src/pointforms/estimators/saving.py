@@ -36,7 +36,11 @@ def save(estimator: Any, folder: str | os.PathLike[str]) -> None:
         "format": _FORMAT,
         "class": type(estimator).__name__,
         "options": estimator.get_params(deep=False),
-        "learned": {name: _learned(getattr(estimator, name)) for name in estimator._learned},
+        "learned": {
+            name: _learned(getattr(estimator, name))
+            for name in estimator._learned
+            if hasattr(estimator, name)  # clouds without names leave no feature_names_in_
+        },
     }
     text = json.dumps(config, indent=1, default=_plain)
     state = estimator.model_.state_dict()

@@ -181,7 +181,8 @@ def _stack_size(store: Store, schedule: Schedule, together: bool | None) -> int:
     if together is not None:
         return 1_000_000 if together else 1
     n = min(int(store.sizes.max()), schedule.points or int(store.sizes.max()))
-    return max(1, _TOGETHER // (schedule.batch_size * n * store.numbers()))
+    clouds = min(schedule.batch_size, len(store.sizes))
+    return max(1, _TOGETHER // (clouds * n * store.numbers()))
 
 
 class _Stack:
@@ -274,6 +275,7 @@ def _train_stack(
     optimizer = _AdamW(stack.params, fits)
     shuffles = [np.random.default_rng([fit.seed, 7]) for fit in fits]
     running = list(range(len(fits)))
+    batch_size = min(schedule.batch_size, max(len(fit.train) for fit in fits))
     best_loss = [float("inf")] * len(fits)
     best_state: list[dict[str, Tensor]] = [{} for _ in fits]
     fitted = [Fitted(model, 0) for model in models]
@@ -293,13 +295,14 @@ def _train_stack(
         template.train()
         # the learning rate falls along a cosine, from its initial value to 0
         factor = 0.5 * (1 + np.cos(np.pi * epoch / schedule.epochs))
-        orders = [_batches(fits[i], schedule.batch_size, shuffles[i]) for i in running]
+        orders = [_batches(fits[i], batch_size, shuffles[i]) for i in running]
         total = torch.zeros(len(running), device=store.sizes.device)
         for step in zip(*orders, strict=True):
             index, *floats = (torch.from_numpy(np.stack(part)) for part in zip(*step, strict=True))
             like = next(iter(stack.params.values()))
             counts, weights = (part.to(targets.device, like.dtype) for part in floats)
-            rows = _some_rows(store, index, schedule.points, [shuffles[i] for i in running])
+            generators = [shuffles[i] for i in running]
+            rows = _some_rows(store, index, floats[0], schedule.points, generators)
             if stack.single:
                 index, counts, weights = index[0], counts[0], weights[0]
                 rows = None if rows is None else rows[0]
@@ -361,17 +364,25 @@ def _batches(
 
 
 def _some_rows(
-    store: Store, index: Tensor, points: int | None, rngs: list[np.random.Generator]
+    store: Store,
+    index: Tensor,
+    counts: Tensor,
+    points: int | None,
+    rngs: list[np.random.Generator],
 ) -> Tensor | None:
-    """Draw `points` random points of each larger cloud: (E, B, points), or None for all."""
+    """Draw `points` random points of each larger cloud: (E, B, points), or None for all.
+
+    Clouds that do not count take the first points and no random numbers, so that the draws of a fit
+    do not depend on how far its last batch is filled up.
+    """
     if points is None or int(store.sizes.max()) <= points:
         return None
     chosen = np.empty((*index.shape, points), dtype=np.int64)
     sizes = store.sizes.cpu().numpy()
+    chosen[:] = np.arange(points)
     for e, rng in enumerate(rngs):
-        for b, cloud in enumerate(index[e].tolist()):
-            n = sizes[cloud]
-            chosen[e, b] = rng.permutation(n)[:points] if n > points else np.arange(points)
+        for b in np.flatnonzero((counts[e].numpy() > 0) & (sizes[index[e].numpy()] > points)):
+            chosen[e, b] = rng.permutation(sizes[index[e, b]])[:points]
     return torch.from_numpy(chosen).to(index.device)
 
 
