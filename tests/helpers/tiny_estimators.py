@@ -19,11 +19,13 @@ POINT_FORMS: dict[str, Any] = {
 NAMES = [*POINT_FORMS, *MODELS]
 CLASSIFIERS = [n for n in NAMES if n not in ("PointFormRegressor", "PointFormTransformer")]
 # One of each kind of code, for checks that fit many times.
-KINDS = [*POINT_FORMS, "logistic-regression", "random-forest", "svm", "mlp", "gcn", "tdl",
-         "pointnet++", "hodge", "random-forms"]  # fmt: skip
+KINDS = [
+    *POINT_FORMS, "logistic-regression", "random-forest", "svm", "mlp", "gcn", "hodge",
+    "random-forms",
+]  # fmt: skip
 _TINY = {
     "forms": 2, "hidden": (4,), "head": 4, "neighbors": 4, "dimension": 1, "epochs": 2,
-    "batch_size": 8, "directions": 2, "landmarks": 4, "max_features": 20,
+    "batch_size": 8, "directions": 2, "max_features": 9, "degrees": (1,), "spectra": False,
 }  # fmt: skip
 
 
@@ -64,3 +66,8 @@ def answers(estimator: Any, clouds: Any) -> np.ndarray:
         if hasattr(estimator, method):
             return np.asarray(getattr(estimator, method)(clouds))
     raise AssertionError(f"{estimator!r} says nothing")
+
+
+def slow_besides(quick: list[str], names: list[str]) -> list[Any]:
+    """Return names as parameters of a test that is slow for all but some of them."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
