@@ -150,3 +150,24 @@ class TestErrors:
                 call(data[0])
         with pytest.raises(NotFittedError):
             clf.save(tmp_path / "model")
+
+
+def test_a_batch_left_with_one_cloud_does_not_blur_the_features():
+    """33 clouds in batches of 32: evaluated on the clouds it was trained on, the spread is 1."""
+    task = pf.tasks.load("circles-vs-lines", clouds=40, points=24)
+    clf = pf.PointFormClassifier(
+        forms=3, hidden=(8,), epochs=20, batch_size=32, validation_fraction=0, random_state=0
+    ).fit(task.clouds[:33], task.labels[:33])  # fmt: skip
+    model = clf.model_
+    store = clf.make_store(clf.prepare(task.clouds[:33]))
+    with torch.no_grad():
+        entering = model.norm(model.features(store.gather(torch.arange(33))))
+    spread = (entering.std(0, correction=0) / model.norm.gain.abs()).detach()
+    torch.testing.assert_close(spread, torch.ones_like(spread), rtol=0.15, atol=0)
+
+
+def test_batches_of_one_cloud_train_too():
+    task = pf.tasks.load("circles-vs-lines", clouds=40, points=24)
+    clf = pf.PointFormClassifier(forms=4, hidden=(16,), epochs=6, batch_size=1, random_state=0)
+    clf.fit(task.clouds, task.labels)
+    assert clf.history_[-1]["train"] < 0.5  # the constant predictor has log 2 = 0.69

@@ -31,17 +31,19 @@ def setting(readout: str = "tri"):
     fits = []
     for seed in range(4):
         order = rng.permutation(60)
-        size = 45 if seed < 3 else 20  # another number of steps
+        size = (45, 41, 45, 20)[seed]  # other sizes of steps, and another number of them
         weights = rng.uniform(0.1, 3, size) if seed in (1, 2) else None
         fits.append(Fit(order[:size], order[45:], seed, 1e-3 * (seed + 1), weights=weights))
     return make_model, store, targets, loss, fits
 
 
-@pytest.mark.parametrize("readout", ["tri", "pool", "gram"])
-def test_together_equals_one_at_a_time(readout):
-    """Fits of several shapes, seeds, learning rates and weights, step for step."""
+@pytest.mark.parametrize(
+    ("readout", "points"), [("tri", None), ("tri", 15), ("pool", None), ("gram", None)]
+)
+def test_together_equals_one_at_a_time(readout, points):
+    """Fits of several sizes, seeds, learning rates and weights, step for step."""
     arguments = setting(readout)
-    schedule = Schedule(epochs=4, batch_size=16, patience=10)
+    schedule = Schedule(epochs=4, batch_size=16, patience=10, points=points)
     together = train(*arguments, schedule, together=True)
     alone = train(*arguments, schedule, together=False)
     for a, b in zip(together, alone, strict=True):
@@ -122,3 +124,23 @@ def test_only_the_ratios_of_weights_matter():
     for x, y in zip(once, thousandfold, strict=True):
         assert x == pytest.approx(y, rel=1e-9)
     assert once[-1]["validation"] != pytest.approx(none[-1]["validation"], rel=1e-3)
+
+
+@pytest.mark.parametrize(("clouds", "size", "steps"), [(33, 32, [16, 17]), (45, 16, [15] * 3)])
+def test_the_steps_of_an_epoch_are_of_one_size(clouds, size, steps):
+    """No step is left with one cloud, which would weigh as much as a whole batch."""
+    _, store, targets, loss, fits = setting()
+    seen = []
+
+    class Counting(PointFormNetwork):
+        def forward(self, batch, counts=None):
+            if counts is not None:
+                seen.append(int(counts.sum()))
+            return super().forward(batch, counts)
+
+    fit = Fit(np.arange(clouds), fits[0].validation, 0)
+    train(
+        lambda fit: Counting(2, 2, hidden=(4,)).double(),
+        store, targets, loss, [fit], Schedule(1, size),
+    )  # fmt: skip
+    assert sorted(seen) == steps

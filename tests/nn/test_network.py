@@ -59,12 +59,41 @@ def test_gradients(readout, degrees, rng):
 
 def test_norm_ignores_clouds_that_do_not_count():
     norm, other = FeatureNorm(3).double(), FeatureNorm(3).double()
-    x = torch.randn(6, 3, dtype=torch.float64)
-    counts = torch.tensor([1.0, 1, 1, 1, 0, 0], dtype=torch.float64)
-    torch.testing.assert_close(norm(x, counts)[:4], other(x[:4]))
+    x = torch.randn(12, 3, dtype=torch.float64)
+    counts = torch.tensor([1.0] * 9 + [0.0] * 3, dtype=torch.float64)
+    torch.testing.assert_close(norm(x, counts)[:9], other(x[:9]))
     torch.testing.assert_close(norm.center, other.center)
-    out = norm(x[:4])
+    out = norm(x[:9])
     torch.testing.assert_close(out.mean(0), torch.zeros(3, dtype=torch.float64), rtol=0, atol=1e-9)
     torch.testing.assert_close(
         out.std(0, correction=0), torch.ones(3, dtype=torch.float64), rtol=0, atol=1e-5
     )
+
+
+@pytest.mark.parametrize("sizes", [(32, 1), (1, 32), (20, 13), (1,) * 33], ids=str)
+def test_norm_counts_every_cloud_alike(sizes):
+    """After batches of any sizes: the mean and variance of all clouds, the recent ones first."""
+    x = torch.randn(33, 3, dtype=torch.float64) * 5 + 2
+    norm = FeatureNorm(3).double()
+    for batch in x.split(sizes):
+        filled = torch.cat([batch, torch.full((33 - len(batch), 3), 1e6, dtype=torch.float64)])
+        norm(filled, (torch.arange(33) < len(batch)).double())
+    batch_of_cloud = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
+    weights = 0.9 ** (len(sizes) - 1.0 - batch_of_cloud.double())
+    weights = (weights / weights.sum()).unsqueeze(1)
+    center = (weights * x).sum(0)
+    torch.testing.assert_close(norm.center, center)
+    torch.testing.assert_close(norm.variance, (weights * (x - center).square()).sum(0))
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_norm_of_few_clouds_uses_the_averages(count):
+    """One cloud would be zero by its own mean, and two would be 1 and -1 by their deviation."""
+    x = torch.randn(40, 3, dtype=torch.float64) * 5 + 2
+    norm = FeatureNorm(3).double()
+    norm.start(x)
+    for _ in range(20):
+        norm(x)
+    out = norm(x[:count])
+    torch.testing.assert_close(out, ((x - x.mean(0)) / x.std(0))[:count], rtol=0.1, atol=0.1)
+    torch.testing.assert_close(out, norm.eval()(x[:count]))

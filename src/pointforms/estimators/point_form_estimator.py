@@ -80,7 +80,7 @@ class PointFormEstimator(NetworkEstimator):
         Largest number of passes over the training clouds. The learning rate falls to 0 along a
         cosine.
     batch_size : int, default 32
-        Number of clouds per step.
+        Largest number of clouds per step; the clouds of an epoch are shared out evenly.
     learning_rate : float, default 0.003
         Initial learning rate of AdamW.
     weight_decay : float, default 0.001

@@ -64,7 +64,7 @@ class Schedule:
     epochs : int, default 60
         Largest number of passes over the training clouds.
     batch_size : int, default 32
-        Number of clouds per step.
+        Largest number of clouds per step; the clouds of an epoch are shared out evenly.
     patience : int, default 20
         Stop after this many epochs without a better validation loss.
     points : int or None, default None
@@ -75,6 +75,10 @@ class Schedule:
     batch_size: int = 32
     patience: int = 20
     points: int | None = None
+
+    def steps(self, fit: Fit) -> int:
+        """Return the number of steps of an epoch."""
+        return -(-len(fit.train) // self.batch_size)
 
 
 @dataclass
@@ -159,7 +163,7 @@ def train(
     """
     groups: dict[int, list[int]] = defaultdict(list)
     for i, fit in enumerate(fits):
-        groups[-(-len(fit.train) // schedule.batch_size)].append(i)
+        groups[schedule.steps(fit)].append(i)
     done: list[Fitted | None] = [None] * len(fits)
     total = len(fits) * schedule.epochs
     with keep_freed_memory(), track(total, "training", progress) as advance:
@@ -275,11 +279,12 @@ def _train_stack(
     optimizer = _AdamW(stack.params, fits)
     shuffles = [np.random.default_rng([fit.seed, 7]) for fit in fits]
     running = list(range(len(fits)))
-    batch_size = min(schedule.batch_size, max(len(fit.train) for fit in fits))
     best_loss = [float("inf")] * len(fits)
     best_state: list[dict[str, Tensor]] = [{} for _ in fits]
     fitted = [Fitted(model, 0) for model in models]
     template = stack.template
+    steps = schedule.steps(fits[0])
+    width = max(-(-len(fit.train) // steps) for fit in fits)
 
     def batch_loss(
         params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor, weights: Tensor
@@ -295,14 +300,14 @@ def _train_stack(
         template.train()
         # the learning rate falls along a cosine, from its initial value to 0
         factor = 0.5 * (1 + np.cos(np.pi * epoch / schedule.epochs))
-        orders = [_batches(fits[i], batch_size, shuffles[i]) for i in running]
+        orders = [_batches(fits[i], steps, width, shuffles[i]) for i in running]
         total = torch.zeros(len(running), device=store.sizes.device)
         for step in zip(*orders, strict=True):
             index, *floats = (torch.from_numpy(np.stack(part)) for part in zip(*step, strict=True))
             like = next(iter(stack.params.values()))
             counts, weights = (part.to(targets.device, like.dtype) for part in floats)
-            generators = [shuffles[i] for i in running]
-            rows = _some_rows(store, index, floats[0], schedule.points, generators)
+            rngs = [shuffles[i] for i in running]
+            rows = _some_rows(store, index, floats[0], schedule.points, rngs)
             if stack.single:
                 index, counts, weights = index[0], counts[0], weights[0]
                 rows = None if rows is None else rows[0]
@@ -316,7 +321,7 @@ def _train_stack(
         )
         going = []
         for place, i in enumerate(running):
-            trained = float(total[place]) / len(orders[0])
+            trained = float(total[place]) / steps
             fitted[i].history.append({"train": trained, "validation": scores[place]})
             if scores[place] < best_loss[i]:
                 best_loss[i], fitted[i].best_epoch = scores[place], epoch
@@ -344,23 +349,24 @@ def _train_stack(
 
 
 def _batches(
-    fit: Fit, size: int, rng: np.random.Generator
+    fit: Fit, steps: int, width: int, rng: np.random.Generator
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return a shuffled epoch in batches of one size: clouds, which of them count, and weights.
+    """Return a shuffled epoch in batches: clouds, which of them count, and their weights.
 
-    The last batch is filled up with clouds that do not count. Weights are relative to their mean
-    over all training clouds, not over a batch: so the expected gradient of a batch is that of the
+    The sizes of batches differ by one at most, so that none is too small to learn from. All are
+    filled up to one width with clouds that do not count. Weights are relative to their mean over
+    all training clouds, not over a batch: so the expected gradient of a batch is that of the
     weighted mean Σ w l / Σ w over all of them.
     """
-    order = rng.permutation(len(fit.train))
-    steps = -(-len(order) // size)
-    filled = np.resize(order, steps * size)
-    counts = (np.arange(steps * size) < len(order)).astype(np.float64)
-    weights = counts
-    if fit.weights is not None:
-        weights = counts * (fit.weights / fit.weights.mean())[filled]
-    parts = (np.split(part, steps) for part in (fit.train[filled], counts, weights))
-    return list(zip(*parts, strict=True))
+    batches = []
+    for part in np.array_split(rng.permutation(len(fit.train)), steps):
+        filled = np.resize(part, width)
+        counts = (np.arange(width) < len(part)).astype(np.float64)
+        weights = counts
+        if fit.weights is not None:
+            weights = counts * (fit.weights / fit.weights.mean())[filled]
+        batches.append((fit.train[filled], counts, weights))
+    return batches
 
 
 def _some_rows(
@@ -372,17 +378,17 @@ def _some_rows(
 ) -> Tensor | None:
     """Draw `points` random points of each larger cloud: (E, B, points), or None for all.
 
-    Clouds that do not count take the first points and no random numbers, so that the draws of a fit
-    do not depend on how far its last batch is filled up.
+    Clouds that do not count get their first points, so that how many of them fill up a batch does
+    not change what is drawn later.
     """
     if points is None or int(store.sizes.max()) <= points:
         return None
     chosen = np.empty((*index.shape, points), dtype=np.int64)
-    sizes = store.sizes.cpu().numpy()
-    chosen[:] = np.arange(points)
+    sizes, real = store.sizes.cpu().numpy(), counts.numpy() > 0
     for e, rng in enumerate(rngs):
-        for b in np.flatnonzero((counts[e].numpy() > 0) & (sizes[index[e].numpy()] > points)):
-            chosen[e, b] = rng.permutation(sizes[index[e, b]])[:points]
+        for b, cloud in enumerate(index[e].tolist()):
+            draw = sizes[cloud] > points and real[e, b]
+            chosen[e, b] = rng.permutation(sizes[cloud])[:points] if draw else np.arange(points)
     return torch.from_numpy(chosen).to(index.device)
 
 

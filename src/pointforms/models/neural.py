@@ -70,7 +70,7 @@ class NeuralClassifier(NetworkClassifier):
     epochs : int, default 60
         Largest number of passes over the training clouds.
     batch_size : int, default 32
-        Number of clouds per step.
+        Largest number of clouds per step; the clouds of an epoch are shared out evenly.
     learning_rate : float, default 3e-3
         Largest step size of AdamW.
     weight_decay : float, default 1e-3

@@ -18,8 +18,8 @@ def compare(
 ) -> Tensor:
     """Compare forms through the compound factor: C_ab = Σ_p μ(p) (F_a ΛᵏV)(p) · (F_b ΛᵏV)(p).
 
-    The coefficients are F = hidden weightᵀ + bias. The result can be differentiated once, with
-    respect to hidden, weight and bias; the geometry is fixed.
+    The coefficients are F = hidden weightᵀ + bias. The result can be differentiated with respect to
+    hidden, weight and bias, as often as needed; the geometry is fixed.
 
     Parameters
     ----------
@@ -68,19 +68,19 @@ class _Compare(torch.autograd.Function):
     The gradient of the linear map needs K anyway, so the comparison adds only one product with the
     geometry to the cost of the network, and no tensor is transposed between points and forms. All
     tensors may have one more leading dimension, for stacked models.
+
+    Z, K and s of the forward pass are constants to autograd. A backward pass that is itself
+    differentiated (create_graph=True) therefore computes them again from h, W and bias.
     """
 
     @staticmethod
     def forward(  # type: ignore[override]
         h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        *stack, B, n, _ = h.shape
-        basis = V.shape[-2]
-        l = W.shape[-2] // basis
-        F = h.flatten(-3, -2) @ W.mT
-        F = F.add_(bias.unsqueeze(-2)).view(*stack, B, n, l, basis)
-        Z = (F @ V if mu is None else (F @ V * mu[..., None, None]) @ V.mT).flatten(-2)
-        K, s = Z.mT @ h, Z.sum(-2)
+        *stack, B, _, _ = h.shape
+        l = W.shape[-2] // V.shape[-2]
+        F = (h.flatten(-3, -2) @ W.mT).add_(bias.unsqueeze(-2))
+        Z, K, s = _products(F, h, V, mu)
         C = K.view(*stack, B * l, -1) @ W.reshape(*stack, l, -1).mT
         C = C + s.view(*stack, B * l, -1) @ bias.view(*stack, l, -1).mT
         C = C.view(*stack, B, l, l)
@@ -91,14 +91,16 @@ class _Compare(torch.autograd.Function):
         ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor, Tensor]
     ) -> None:
         ctx.mark_non_differentiable(*output[1:])
-        ctx.save_for_backward(inputs[1], *output[1:])
+        ctx.save_for_backward(*inputs, *output[1:])
 
     @staticmethod
     def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        W, Z, K, s = ctx.saved_tensors
+        h, W, bias, V, mu, Z, K, s = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            Z, K, s = _products(h.flatten(-3, -2) @ W.mT + bias.unsqueeze(-2), h, V, mu)
         *stack, B, l, _l = g.shape
         both = g + g.mT
-        each = both.view(*stack, B * l, l) @ W.reshape(*stack, l, -1)  # Σ_a (g + gᵀ)_ab W_a
+        each = both.reshape(*stack, B * l, l) @ W.reshape(*stack, l, -1)  # Σ_a (g + gᵀ)_ab W_a
         grad_h = Z @ each.view(*stack, B, *W.shape[-2:])
         sums = both.transpose(-3, -2).reshape(*stack, l, B * l)  # over clouds and forms at once
         grad_W = (sums @ K.view(*stack, B * l, -1)).view(W.shape)
@@ -118,6 +120,13 @@ class _Compare(torch.autograd.Function):
             for arg, dim in zip(args, in_dims, strict=True)
         ]
         return _Compare.apply(*stacked), 0  # type: ignore[no-untyped-call]
+
+
+def _products(F: Tensor, h: Tensor, V: Tensor, mu: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Return Z = μ G F (..., B, n, l C), K = Σ_p Z(p) h(p)ᵀ and s = Σ_p Z(p) of each cloud."""
+    F = F.view(*h.shape[:-1], -1, V.shape[-2])
+    Z = (F @ V if mu is None else (F @ V * mu[..., None, None]) @ V.mT).flatten(-2)
+    return Z, Z.mT @ h, Z.sum(-2)
 
 
 def compare_wedges(

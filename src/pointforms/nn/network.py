@@ -11,13 +11,20 @@ from pointforms.nn.point_forms import CoefficientKind, PointForms
 from pointforms.nn.readouts import READOUTS, ReadoutName, readout_width
 from pointforms.nn.stores import FormBatch
 
+# What a batch takes off the weight of all clouds before it.
 _MOMENTUM = 0.1
+# Fewer rows than this do not tell a deviation well: with 8 it is off by a quarter, and two clouds
+# would enter the head as 1 and -1, one cloud as 0.
+_FEWEST = 8
 
 
 class FeatureNorm(nn.Module):
     """Batch normalisation that can ignore the clouds that only fill up a batch.
 
-    Each readout enters the head with mean 0 and deviation 1, whatever the units of the data.
+    Each readout enters the head with mean 0 and deviation 1, whatever the units of the data. In
+    training these are the mean and deviation over the batch, or where it has too few clouds to tell
+    them, the averages over recent batches that are used in evaluation. The clouds of a batch weigh
+    the same in these averages whether it has one or many.
 
     Parameters
     ----------
@@ -41,21 +48,33 @@ class FeatureNorm(nn.Module):
         """Normalise features (B, f); counts (B,) are 1, or 0 for clouds that fill up a batch."""
         if self.training:
             w = torch.ones_like(features[:, 0]) if counts is None else counts
-            w = (w / w.sum().clamp_min(1)).unsqueeze(-1)
+            n = w.sum().clamp_min(1)
+            w = (w / n).unsqueeze(-1)
             center = (w * features).sum(0)
             variance = (w * (features - center).square()).sum(0)
-            self._remember(center.detach(), variance.detach())
+            self._remember(center.detach(), variance.detach(), n)
+            few = n < _FEWEST
+            center = torch.where(few, self.center, center)
+            variance = torch.where(few, self.variance, variance)
         else:
             center, variance = self.center, self.variance
         scale = torch.rsqrt(variance + 1e-6 * variance.mean() + 1e-12)
         return (features - center) * scale * self.gain + self.shift
 
-    def _remember(self, center: Tensor, variance: Tensor) -> None:
-        # the first batch sets the averages, the others move them
-        rate = torch.where(self.seen > 0, _MOMENTUM, 1.0).to(center.dtype)
-        self.center += rate * (center - self.center)
-        self.variance += rate * (variance - self.variance)
-        self.seen += 1
+    def start(self, features: Tensor) -> None:
+        """Set the averages to those over some clouds (B, f), before training."""
+        self.seen.zero_()
+        variance = features.var(0, correction=0)
+        self._remember(features.mean(0), variance, self.seen + len(features))
+
+    def _remember(self, center: Tensor, variance: Tensor, n: Tensor) -> None:
+        """Add a batch of n clouds to the averages."""
+        self.seen.mul_(1 - _MOMENTUM).add_(n)
+        rate = n / self.seen
+        moved = center - self.center
+        # the variance of a mixture: within both parts, and between their means
+        self.variance += rate * (variance + (1 - rate) * moved.square() - self.variance)
+        self.center += rate * moved
 
 
 class PointFormNetwork(nn.Module):
@@ -152,7 +171,7 @@ class PointFormNetwork(nn.Module):
         """Measure comparison matrices in units of the mean energy of the forms on some clouds.
 
         Without that, degrees above the dimension would make them tiny, and other units of the
-        data tiny or huge.
+        data tiny or huge. Normalisation starts from the readouts of the same clouds.
 
         Parameters
         ----------
@@ -160,9 +179,11 @@ class PointFormNetwork(nn.Module):
             The clouds.
         """
         with torch.no_grad():
-            for i, C in enumerate(self.comparison_matrices(batch)):
+            matrices = self.comparison_matrices(batch)
+            for i, C in enumerate(matrices):
                 energy = C.diagonal(dim1=-2, dim2=-1).mean()
                 self.energy[i] = energy.clamp_min(torch.finfo(C.dtype).tiny ** 0.75)
+            self.norm.start(self._readouts(matrices))
 
     def comparison_matrices(self, batch: FormBatch) -> list[Tensor]:
         """Compute the comparison matrices of a batch.
@@ -193,7 +214,9 @@ class PointFormNetwork(nn.Module):
         Tensor, shape (B, f)
             The input of the head, before normalisation.
         """
-        matrices = self.comparison_matrices(batch)
+        return self._readouts(self.comparison_matrices(batch))
+
+    def _readouts(self, matrices: Sequence[Tensor]) -> Tensor:
         return torch.cat(
             [self.readout(C / e) for C, e in zip(matrices, self.energy, strict=True)], -1
         )

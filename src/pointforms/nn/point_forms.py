@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.utils.checkpoint import checkpoint
 
 from pointforms.exterior import COMPOUND_MAX, compound, pull
@@ -136,8 +137,13 @@ class PointForms(nn.Module):
         V = batch.factor.flatten(0, 1)
         size = max(1, _WORKING_SET // (self.forms * comb(D, self.degree - 1) * D))
 
+        # the backward pass may run when torch.func.functional_call, which lends the network the
+        # parameters of a fit, is over: so blocks keep those of this call
+        state = dict(self.network.named_parameters()) | dict(self.network.named_buffers())
+
         def pulled(points: Tensor, factor: Tensor) -> Tensor:
-            return pull(self.network(points), factor, self.degree, "slots")
+            coefficients = functional_call(self.network, state, (points,))
+            return pull(coefficients, factor, self.degree, "slots")
 
         blocks = [
             checkpoint(pulled, p, v, use_reentrant=False)

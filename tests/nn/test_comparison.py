@@ -1,0 +1,154 @@
+"""Gradients of the comparison: of first and second order, by every route, alone and stacked."""
+
+from __future__ import annotations
+
+from math import comb
+
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd import grad, gradcheck, gradgradcheck
+from torch.func import functional_call, vmap
+
+from pointforms.exterior import compound
+from pointforms.nn import point_forms
+from pointforms.nn.comparison import compare, compare_by_metric, compare_pulled
+from pointforms.nn.point_forms import PointForms
+from pointforms.nn.stores import FormBatch
+
+B, N, D, R, H, FORMS = 2, 4, 4, 3, 3, 2
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, dtype=torch.float64, generator=generator)
+
+
+def last_map(width: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Hidden features, weight and bias of the last map of a coefficient network."""
+    tensors = normal(B, N, H), normal(FORMS * width, H, seed=1), normal(FORMS * width, seed=2)
+    for tensor in tensors:
+        tensor.requires_grad_()
+    return tensors
+
+
+def batch() -> FormBatch:
+    return FormBatch(normal(B, N, D), normal(B, N, D, R, seed=3), normal(B, N, seed=4).abs())
+
+
+def by_definition(h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor) -> Tensor:
+    F = (h @ W.mT + bias).unflatten(-1, (FORMS, -1))
+    return compare_pulled(F @ V, mu)
+
+
+@pytest.mark.parametrize("route", ["factor", "metric"])
+def test_second_derivatives_are_those_of_the_definition(route):
+    """The Hessian of a loss, for hidden features, weight and bias: none is missing or off."""
+    inputs = last_map(D)
+    V, mu = batch().factor, batch().weights
+
+    def ours(*args: Tensor) -> Tensor:
+        if route == "factor":
+            return compare(*args, V, mu)
+        return compare_by_metric(*args, V @ V.mT * mu[..., None, None])
+
+    def curvature(function) -> tuple[Tensor, ...]:
+        first = grad(function(*inputs).pow(2).sum(), inputs, create_graph=True)
+        return grad(sum(one.pow(2).sum() for one in first), inputs)
+
+    expected = curvature(lambda *args: by_definition(*args, V, mu))
+    for a, b in zip(curvature(ours), expected, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("route", ["factor", "metric"])
+def test_gradcheck_of_both_orders(route):
+    V, mu = batch().factor, batch().weights
+    metric = V @ V.mT * mu[..., None, None]
+
+    def function(*args: Tensor) -> Tensor:
+        return compare(*args, V, mu) if route == "factor" else compare_by_metric(*args, metric)
+
+    assert gradcheck(function, last_map(D))
+    assert gradgradcheck(function, last_map(D))
+
+
+ROUTES = [("factor", k) for k in range(4)] + [("metric", k) for k in (1, 2, 3)]
+ROUTES += [(route, k) for route in ("blocks", "wedge") for k in (2, 3)]
+
+
+@pytest.mark.parametrize(("route", "degree"), ROUTES)
+def test_gradcheck_of_the_layer(route, degree, monkeypatch):
+    """Every route of every degree, with respect to what the network reads and its parameters."""
+    torch.manual_seed(0)
+    kind = "wedge" if route == "wedge" else "dense"
+    layer = PointForms(D, degree, FORMS, kind, hidden=(H,)).double()
+    clouds = batch()
+    if route == "blocks":
+        monkeypatch.setattr(point_forms, "COMPOUND_MAX", 0)
+        monkeypatch.setattr(point_forms, "_WORKING_SET", 5 * FORMS * comb(D, degree - 1) * D)
+    if route == "metric":
+        L = compound(clouds.factor, degree)
+        clouds = clouds._replace(metrics={degree: L @ L.mT * clouds.weights[..., None, None]})
+    names = [name for name, _ in layer.named_parameters()]
+
+    def function(x: Tensor, *values: Tensor) -> Tensor:
+        return functional_call(layer, dict(zip(names, values, strict=True)), (clouds, x))
+
+    inputs = [clouds.points, *(p.detach().clone() for p in layer.parameters())]
+    inputs = [value.requires_grad_() for value in inputs]
+    assert gradcheck(function, inputs, fast_mode=True)
+    assert gradgradcheck(function, inputs, fast_mode=True)
+
+
+def test_blocks_keep_the_parameters_of_the_call(monkeypatch):
+    """They are computed again when functional_call is over, and the layer has its own back."""
+    torch.manual_seed(0)
+    layer, clouds = PointForms(D, 2, FORMS, hidden=(H,)).double(), batch()
+    lent = {name: torch.randn_like(p).requires_grad_() for name, p in layer.named_parameters()}
+
+    def gradients() -> tuple[Tensor, ...]:
+        loss = functional_call(layer, lent, (clouds, clouds.points)).pow(2).sum()
+        return grad(loss, tuple(lent.values()))
+
+    expected = gradients()
+    monkeypatch.setattr(point_forms, "COMPOUND_MAX", 0)
+    for a, b in zip(gradients(), expected, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["vmap of grad", "grad of vmap"])
+def test_a_gradient_penalty_on_stacked_models(inside):
+    """The gradient of |∂C/∂W|² under torch.func, as the trainer stacks models: one by one."""
+    V, mu = batch().factor, batch().weights
+    h, W, bias = (torch.stack([t.detach(), 2 * t.detach()]) for t in last_map(D))
+
+    def penalty(W: Tensor, h: Tensor, bias: Tensor, derivative) -> Tensor:
+        slope = derivative(lambda W: compare(h, W, bias, V, mu).pow(2).sum(), W)
+        return slope.pow(2).sum()
+
+    func_grad = lambda function, x: torch.func.grad(function)(x)  # noqa: E731
+    auto_grad = lambda function, x: grad(function(x), x, create_graph=True)[0]  # noqa: E731
+    if inside:
+        stacked = vmap(torch.func.grad(lambda W, h, b: penalty(W, h, b, func_grad)))(W, h, bias)
+    else:
+        W.requires_grad_()
+        values = vmap(lambda W, h, b: compare(h, W, b, V, mu).pow(2).sum())(W, h, bias)
+        (slope,) = grad(values.sum(), W, create_graph=True)
+        (stacked,) = grad(slope.pow(2).sum(), W)
+    for e in range(2):
+        one = W[e].detach().requires_grad_()
+        (expected,) = grad(penalty(one, h[e], bias[e], auto_grad), one)
+        torch.testing.assert_close(stacked[e], expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("order", [(1, 2, 0), (2, 0, 1), (0, 2, 1)])
+def test_gradients_that_arrive_permuted(order):
+    V, mu = batch().factor, batch().weights
+    weights = normal(B, FORMS, FORMS).permute(order).contiguous()
+    ours, expected = (
+        grad((function(*inputs, V, mu).permute(order) * weights).sum(), inputs)
+        for function, inputs in ((compare, last_map(D)), (by_definition, last_map(D)))
+    )
+    for a, b in zip(ours, expected, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
