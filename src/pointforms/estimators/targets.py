@@ -25,6 +25,11 @@ class _Counted:
         weights = np.ones(len(self.values)) if self.sample_weight is None else self.sample_weight
         return np.flatnonzero(weights)
 
+    def _own_weights(self, train: np.ndarray) -> np.ndarray | None:
+        """Return the sample weights of some clouds; None for equal ones."""
+        weights = None if self.sample_weight is None else self.sample_weight[train]
+        return None if weights is None or len(np.unique(weights)) < 2 else weights
+
 
 @dataclass(frozen=True, eq=False)
 class ClassTargets(_Counted):
@@ -97,7 +102,7 @@ class ClassTargets(_Counted):
 
     def weights(self, train: np.ndarray) -> np.ndarray | None:
         """Return the weight of each cloud of `train` in the training loss; None for equal ones."""
-        own = None if self.sample_weight is None else self.sample_weight[train]
+        own = self._own_weights(train)
         if self.class_weight is None:
             return own
         codes = self.values[train]
@@ -170,7 +175,7 @@ class NumberTargets(_Counted):
 
     def weights(self, train: np.ndarray) -> np.ndarray | None:
         """Return the weight of each cloud of `train` in the training loss; None for equal ones."""
-        return None if self.sample_weight is None else self.sample_weight[train]
+        return self._own_weights(train)
 
 
 #: What a network can learn to predict.
