@@ -11,7 +11,8 @@ from pointforms.estimators.per_cloud import check_groups, checked_weights, one_p
 @pytest.mark.parametrize(("values", "kind"), [
     (["a", "b"], "U"), (("a", "b"), "U"), (np.array(["a", "b"], dtype=object), "O"),
     ([0, 1], "i"), ([0, 1.0], "f"), (np.array([0, 1], dtype=object), "i"), ([True, False], "b"),
-    (torch.tensor([0, 1]), "i"), (pd.Series([0, 1], dtype="Int64"), "i"),
+    (torch.tensor([0, 1]), "i"), ([torch.tensor(0), torch.tensor(1)], "i"),
+    (pd.Series([0, 1], dtype="Int64"), "i"),
     (pd.Categorical(["a", "b"]), "O"), (pd.Series([True, False]), "b"), ([b"a", b"b"], "S"),
     (pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"])), "M"), (range(2), "i"),
 ])  # fmt: skip
@@ -19,6 +20,11 @@ def test_values_keep_their_kind(values, kind):
     array = one_per_cloud("y", values, 2)
     assert (array.shape, array.dtype.kind) == ((2,), kind)
     assert len(np.unique(array)) == 2
+
+
+def test_arrays_are_returned_as_they_are():
+    for array in (np.array([0, 1], dtype=np.int8), np.array([0, 1], dtype=np.float32)):
+        assert one_per_cloud("y", array, 2) is array
 
 
 def test_objects_that_have_no_order():

@@ -46,7 +46,7 @@ def one_per_cloud(name: str, values: Any, count: int) -> np.ndarray:
         raise ValueError(f"{name} has {len(array)} entries for {count} clouds")
     # the item of a NumPy date may be a mere number
     plain = array.dtype.kind not in "mM"
-    items = [v.item() if plain and isinstance(v, np.generic) else v for v in array]
+    items = [v.item() if plain and getattr(v, "ndim", None) == 0 else v for v in array]
     for item in items:
         if isinstance(item, Iterable) and not isinstance(item, str | bytes):
             raise ValueError(f"{name} has entries like {shown(item)}: expected single values")
@@ -61,7 +61,7 @@ def one_per_cloud(name: str, values: Any, count: int) -> np.ndarray:
         raise ValueError(
             f"{name} has entries of several kinds, {' and '.join(names)}: expected one kind"
         )
-    if listed or kinds == {"number"}:  # numbers among objects, as in a nullable column
+    if listed or (array.dtype == object and kinds == {"number"}):  # as in a nullable column
         array = np.asarray(items)
     try:
         np.sort(array)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
@@ -168,7 +168,7 @@ def _allows(hint: Any, value: Any) -> bool:
         listed = flat or isinstance(value, list | tuple | range)
         return listed and all(_allows(parts[0], item) for item in value)
     if kind is dict:
-        return isinstance(value, Mapping) and all(_allows(parts[1], v) for v in value.values())
+        return isinstance(value, dict) and all(_allows(parts[1], v) for v in value.values())
     return isinstance(value, kind)
 
 
