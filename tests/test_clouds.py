@@ -198,3 +198,23 @@ def test_tensors_without_numbers_are_refused():
 def test_whole_numbers_beyond_all_floats_are_refused():
     with pytest.raises(TypeError, match="cloud 0 is a list of length 2: expected real numbers"):
         Clouds.from_list([[[0, 10**400], [1, 2]]])
+
+
+class TestFeatureNames:
+    CLOUDS = pf.Clouds.from_list([[[0.0, 1.0, 2.0]], [[3.0, 4.0, 5.0]]], feature_names="abc")
+
+    def test_features_in_another_order(self):
+        other = self.CLOUDS.in_order(["c", "a", "b"])
+        assert other.feature_names == ("c", "a", "b")
+        assert other[1].tolist() == [[5.0, 3.0, 4.0]]
+        assert other.in_order("abc").points.equal(self.CLOUDS.points)
+        assert self.CLOUDS.in_order("abc") is self.CLOUDS
+
+    @pytest.mark.parametrize("names", ["abd", "ab", "abcd", "aab"])
+    def test_other_features_are_refused(self, names):
+        with pytest.raises(ValueError, match=r"have the features \('a', 'b', 'c'\): expected"):
+            self.CLOUDS.in_order(names)
+
+    def test_numbered_features_have_no_names(self):
+        assert self.CLOUDS.has_names
+        assert not pf.Clouds.from_list([[[0.0, 1.0]]]).has_names

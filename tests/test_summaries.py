@@ -43,7 +43,10 @@ def test_the_order_of_points_does_not_matter(clouds, rng):
 
 
 def test_bad_options_and_clouds_are_named(clouds):
-    with pytest.raises(ValueError, match=r"quantiles=\(50,\): expected numbers from 0 to 1"):
+    with pytest.raises(
+        ValueError,
+        match=r"quantiles=\(50,\): .* of at least 0 and of at most 1",
+    ):
         PooledSummaries(quantiles=(50,)).fit(clouds)
     with pytest.raises(ValueError, match=r"the clouds have 2 features, .* was fitted with 3"):
         PooledSummaries().fit(clouds).transform([cloud[:, :2] for cloud in clouds])

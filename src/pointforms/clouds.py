@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pointforms.support.options import shown
+
 CloudLike = Any  # (n, D): anything NumPy or torch can read as a table of numbers
 
 
@@ -93,13 +95,7 @@ def as_clouds(
     >>> [len(cloud) for cloud in as_clouds([[[0, 1], [2, 3]], [[4, 5], [6, 7], [8, 9]]])]
     [2, 3]
     """
-    if isinstance(clouds, str | bytes) or not isinstance(clouds, Iterable):
-        raise TypeError(f"clouds is {_describe(clouds)}: expected a list of (n, D) arrays")
-    if isinstance(clouds, dict):
-        raise TypeError("clouds is a dict: pass list(clouds.values())")
-    shape = getattr(clouds, "shape", ())
-    if len(shape) == 2:
-        raise ValueError(f"clouds has shape {tuple(shape)}, like one cloud: pass it as [cloud]")
+    clouds = cloud_list(clouds)
     if isinstance(clouds, Clouds):
         ids, feature_names = clouds.ids, clouds.feature_names
 
@@ -111,8 +107,6 @@ def as_clouds(
         as_cloud(c, name(i), distinct=distinct, feature_names=feature_names)
         for i, c in enumerate(clouds)
     ]
-    if not checked:
-        raise ValueError("clouds is empty: expected at least one (n, D) array")
     first = checked[0]
     for i, cloud in enumerate(checked):
         if cloud.shape[1] != first.shape[1]:
@@ -122,6 +116,39 @@ def as_clouds(
         if cloud.device != first.device:
             raise ValueError(f"{name(i)} is on {cloud.device}, {name(0)} on {first.device}")
     return checked
+
+
+def cloud_list(clouds: Any) -> Sequence[Any]:
+    """Return clouds, or what was computed from them, as a sequence that is not empty.
+
+    The clouds themselves are not looked at.
+
+    Parameters
+    ----------
+    clouds : Clouds or iterable
+        Clouds, which are returned as they are, or anything else that has one item per cloud.
+
+    Returns
+    -------
+    Clouds or list
+
+    Examples
+    --------
+    >>> cloud_list(np.zeros((5, 2)))
+    Traceback (most recent call last):
+    ValueError: clouds has shape (5, 2), like one cloud: pass it as [cloud]
+    """
+    if isinstance(clouds, str | bytes) or not isinstance(clouds, Iterable):
+        raise TypeError(f"clouds is {_describe(clouds)}: expected a list of (n, D) arrays")
+    if isinstance(clouds, dict):
+        raise TypeError("clouds is a dict: pass list(clouds.values())")
+    shape = tuple(getattr(clouds, "shape", ()))
+    if len(shape) == 2:
+        raise ValueError(f"clouds has shape {shape}, like one cloud: pass it as [cloud]")
+    listed = clouds if isinstance(clouds, Clouds) else list(clouds)
+    if not len(listed):
+        raise ValueError("clouds is empty: expected at least one (n, D) array")
+    return listed
 
 
 def as_tensor(values: Any, name: str, *, keep_gradient: bool = False) -> Tensor:
@@ -374,6 +401,37 @@ class Clouds(Sequence[Tensor]):
     def sizes(self) -> Tensor:
         """Number of points of each cloud: (B,)."""
         return self.offsets.diff()
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the features have names of their own, other than the default x0, x1, …."""
+        return self.feature_names != _names("feature_names", None, len(self.feature_names), "x")
+
+    def in_order(self, feature_names: Sequence[str]) -> Clouds:
+        """Return the same clouds with their features in another order.
+
+        Parameters
+        ----------
+        feature_names : sequence of str
+            The names of all features, in the new order.
+
+        Examples
+        --------
+        >>> clouds = Clouds.from_list([[[0.0, 1.0]]], feature_names=["CD4", "CD8"])
+        >>> clouds.in_order(["CD8", "CD4"])[0]
+        tensor([[1., 0.]], dtype=torch.float64)
+        """
+        names = tuple(feature_names)
+        if names == self.feature_names:
+            return self
+        if len(set(names)) < len(names) or sorted(names) != sorted(self.feature_names):
+            other = sorted(set(names) ^ set(self.feature_names))
+            raise ValueError(
+                f"the clouds have the features {shown(self.feature_names)}: expected "
+                f"{shown(names)}" + (f"; only one of them has {shown(other)}" if other else "")
+            )
+        columns = [self.feature_names.index(name) for name in names]
+        return Clouds(self.points[:, columns], self.offsets, self.ids, names)
 
     def at_least(self, points: int) -> Clouds:
         """Return the clouds that have at least this many points."""

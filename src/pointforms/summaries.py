@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pointforms.clouds import plain_clouds
+from pointforms.clouds import cloud_list, plain_clouds
 from pointforms.support.cloud_estimator import TakesClouds
+from pointforms.support.options import Bounds
+
+_Level = Annotated[float, Bounds(at_least=0, at_most=1)]
 
 
 @dataclass(eq=False, repr=False)
@@ -41,21 +44,21 @@ class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ig
            [1., 1., 0., 0., 1., 1.]])
     """
 
-    quantiles: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9)
+    quantiles: Sequence[_Level] = (0.1, 0.25, 0.5, 0.75, 0.9)
     covariance: bool = True
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Check the options and store the number of features; nothing is learned."""
-        levels = np.asarray(self.quantiles, dtype=np.float64)
-        if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
-            raise ValueError(f"quantiles={self.quantiles!r}: expected numbers from 0 to 1")
+        self.check_options()
+        clouds = cloud_list(clouds)
+        self._keep_names(clouds)
         self.n_features_in_ = _arrays(clouds)[0].shape[1]
         return self
 
     def transform(self, clouds: Any) -> np.ndarray:
         """Return the summaries (N, f) of N clouds or of their Gram fields."""
         check_is_fitted(self, "n_features_in_")
-        arrays = _arrays(clouds)
+        arrays = _arrays(self._by_name(cloud_list(clouds)))
         self._check_width(arrays[0].shape[1])
         with np.errstate(over="ignore", invalid="ignore"):  # an error below says more
             summaries = np.stack([self._summary(points) for points in arrays])

@@ -470,14 +470,14 @@ REFUSED = {
     "learning rate": (
         START + "[sweep.grid]\nlearning_rate = [1e-3,\n-1e-3]\n",
         ".grid.learning_rate[1]",
-        "-0.001",
-        "more than 0",
+        "learning_rate=-0.001",
+        "a finite number above 0",
     ),
     "width": (
         START + "[sweep.options]\nhidden = [8, 0]\n",
         ".options.hidden",
-        "hidden = [8, 0]",
-        "more than 0",
+        "hidden=[8, 0]",
+        "a sequence, each item a whole number of at least 1",
     ),
     "weight decay": (
         START + "[sweep.options]\nweight_decay = -1\n",

@@ -12,10 +12,10 @@ from pointforms.estimators.targets import ClassTargets, NumberTargets
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([0, 1] * 29, "y has 58 labels for 60 clouds"),
+        ([0, 1] * 29, "y has 58 entries for 60 clouds"),
         ([0] * 60, "y has 1 class, .*0"),
-        ([0, 1] * 29 + [0, float("nan")], "y has 1 missing labels, the first at 59"),
-        ([0, 1] * 29 + [0, None], "y has 1 missing labels"),
+        ([0, 1] * 29 + [0, float("nan")], "y has 1 missing entries, the first at 59"),
+        ([0, 1] * 29 + [0, None], "y has 1 missing entries"),
         (np.zeros((60, 2)), r"y has shape \(60, 2\)"),
         (np.linspace(0, 1, 60), "y has fractions"),
     ],

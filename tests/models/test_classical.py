@@ -106,7 +106,7 @@ def test_a_single_cloud_of_a_class_leaves_nothing_to_choose_by(data, make):
 
 def test_errors_say_what_was_passed(data):
     clouds, y = data
-    with pytest.raises(ValueError, match="y has 29 labels for 30 clouds"):
+    with pytest.raises(ValueError, match="y has 29 entries for 30 clouds"):
         MODELS["logistic"](0).fit(clouds, y[1:])
     with pytest.raises(ValueError, match="y has 1 class"):
         MODELS["logistic"](0).fit(clouds, np.zeros(30, dtype=int))

@@ -163,7 +163,7 @@ def test_errors_say_what_was_passed(fitted, rng):
         clone(model).predict(clouds)
     with pytest.raises(ValueError, match="2 features, but HodgeClassifier was fitted with 3"):
         model.predict([circle(10)])
-    with pytest.raises(ValueError, match="directions=0: expected at least 1"):
+    with pytest.raises(ValueError, match="directions=0: expected a whole number of at least 1"):
         HodgeFeatures(directions=0).fit(clouds)
     with pytest.raises(ValueError, match="cloud 0 has 1 point"):
         model.predict([rng.normal(size=(1, 3))])

@@ -32,6 +32,9 @@ class PointFormClassifier(NetworkClassifier, PointFormEstimator):  # type: ignor
         The trained network.
     n_features_in_ : int
         Number of features of the clouds, D.
+    feature_names_in_ : ndarray of str, shape (D,)
+        Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
+        x0, x1, … Later clouds with the same names in another order are put in this order.
     dimension_ : int
         The intrinsic dimension that all Gram fields share.
     history_ : list of dict

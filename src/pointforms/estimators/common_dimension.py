@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pointforms.clouds import cloud_list
 from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_fields
 from pointforms.geometry.settings import GramSettings
@@ -37,7 +38,7 @@ def prepare_fields(
     cache : path-like or None, default None
         A folder that keeps the fields.
     """
-    clouds = clouds if isinstance(clouds, Sequence) else list(clouds)
+    clouds = cloud_list(clouds)
     given: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "cache": cache}
     if not (clouds and isinstance(clouds[0], GramField)):
         return gram_fields(clouds, **asdict(settings), **given)

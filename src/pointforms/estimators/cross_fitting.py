@@ -13,10 +13,12 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from torch import nn
 
+from pointforms.clouds import cloud_list
 from pointforms.estimators.metrics import auroc
 from pointforms.estimators.network_estimator import NetworkClassifier
+from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.estimators.prediction import class_probabilities
-from pointforms.estimators.targets import ClassTargets, check_groups
+from pointforms.estimators.targets import ClassTargets
 from pointforms.estimators.trainer import Fitted, Store
 from pointforms.support.progress import track
 from pointforms.support.statistics import Estimate, interval
@@ -117,11 +119,11 @@ def cross_fit(
     ((5, 2), (2, 40, 2))
     """
     estimator = clone(estimator)
-    clouds = list(clouds)
-    folds = np.asarray(folds)
-    targets = ClassTargets.of(y, len(clouds), estimator.class_weight)
-    check_groups(groups, len(clouds))
     estimator.check_options()
+    clouds = cloud_list(clouds)
+    folds = one_per_cloud("folds", folds, len(clouds))
+    targets = ClassTargets.of(y, len(clouds), estimator.class_weight)
+    groups = check_groups(groups, len(clouds))
     names = np.unique(folds)
     parts = [(np.flatnonzero(folds != fold), int(seed)) for fold in names for seed in seeds]
     stores = estimator.make_stores(estimator.prepare(clouds), [training for training, _ in parts])

@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import torch
@@ -15,12 +15,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from pointforms.clouds import cloud_list
+from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.prediction import class_probabilities
-from pointforms.estimators.targets import ClassTargets, Targets, check_groups
+from pointforms.estimators.targets import ClassTargets, Targets
 from pointforms.estimators.trainer import Fit, Fitted, Schedule, Store, train
 from pointforms.estimators.validation_split import validation_part
-from pointforms.support.checks import check_int
 from pointforms.support.cloud_estimator import TakesClouds
+from pointforms.support.options import Bounds, Count, Positive, RandomState
 
 # torch draws initial parameters from one generator, which all threads share.
 _generator = threading.Lock()
@@ -36,20 +38,18 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     a data class, from which scikit-learn reads the parameters.
     """
 
-    _fewest_epochs: ClassVar[int] = 1
-
-    epochs: int = 60
-    batch_size: int = 32
-    learning_rate: float = 3e-3
-    weight_decay: float = 1e-3
-    validation_fraction: float = 0.15
-    patience: int = 20
-    points_per_epoch: int | None = None
-    random_state: int | np.random.RandomState | None = None
+    epochs: Count = 60
+    batch_size: Count = 32
+    learning_rate: Positive = 3e-3
+    weight_decay: Annotated[float, Bounds(at_least=0)] = 1e-3
+    validation_fraction: Annotated[float, Bounds(at_least=0, below=1)] = 0.15
+    patience: Count = 20
+    points_per_epoch: Count | None = None
+    random_state: RandomState = None
     device: str = "cpu"
     dtype: Literal["float32", "float64"] = "float32"
     progress: bool = False
-    class_weight: Literal["balanced"] | dict[Any, float] | None = None
+    class_weight: Literal["balanced"] | dict[Any, Positive] | None = None
 
     # --- what a subclass defines ------------------------------------------------------------
 
@@ -73,15 +73,8 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
 
     def check_options(self) -> None:
         """Raise an error if an option has a value that no fit can work with."""
-        for name in ("batch_size", "patience"):
-            check_int(name, getattr(self, name), at_least=1)
-        check_int("epochs", self.epochs, at_least=self._fewest_epochs)
-        if self.dtype not in ("float32", "float64"):
-            raise ValueError(f"dtype={self.dtype!r}: expected one of ('float32', 'float64')")
-        if not 0 <= self.validation_fraction < 1:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction!r}: expected a number in [0, 1)"
-            )
+        super().check_options()
+        _check_device(self.device)
 
     def make_stores(
         self, prepared: Sequence[Any], trainings: Sequence[np.ndarray]
@@ -189,9 +182,10 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _fit(self, clouds: Any, targets: Targets, groups: Any) -> None:
         """Train on all clouds, with a seed drawn from `random_state`."""
-        check_groups(groups, len(targets.values))
+        groups = check_groups(groups, len(targets.values))
+        self._keep_names(clouds)
         store = self.make_store(self._prepare_for_fit(clouds))
-        part = (np.arange(len(targets.values)), self._seed())
+        part = (targets.counted(), self._seed())
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
         self.keep(fitted)
 
@@ -217,7 +211,7 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     def prepare_for_prediction(self, clouds: Any) -> Sequence[Any]:
         """Prepare clouds as :meth:`prepare`, and check that they are as wide as those of `fit`."""
         check_is_fitted(self, "model_")
-        prepared = self.prepare(clouds)
+        prepared = self.prepare(self._by_name(cloud_list(clouds)))
         first = prepared[0]
         points = first if isinstance(first, torch.Tensor) else first.points
         self._check_width(points.shape[1])
@@ -232,10 +226,21 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         return sum(p.numel() for p in self.model_.parameters() if p.requires_grad)
 
 
+def _check_device(device: str) -> None:
+    """Raise an error unless torch can compute on a device."""
+    try:
+        torch.zeros(1, device=device).item()
+    except (AssertionError, ImportError, NotImplementedError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise ValueError(
+            f"device={device!r}: expected a device of this machine, such as 'cpu' ({reason})"
+        ) from None
+
+
 class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """Base class of every classifier that trains a network on clouds."""
 
-    def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, clouds: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn to predict the class of a cloud.
 
         Parameters
@@ -246,6 +251,9 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
             A label of any kind per cloud.
         groups : array-like, shape (N,), or None, default None
             Clouds of one group stay on one side of the validation split.
+        sample_weight : array-like, shape (N,), or None, default None
+            Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
+            weight 0 is neither trained nor validated on. The validation loss has no weights.
 
         Returns
         -------
@@ -253,8 +261,8 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
             The fitted classifier.
         """
         self.check_options()
-        clouds = list(clouds)
-        targets = ClassTargets.of(y, len(clouds), self.class_weight)
+        clouds = cloud_list(clouds)
+        targets = ClassTargets.of(y, len(clouds), self.class_weight, sample_weight)
         self._fit(clouds, targets, groups)
         self.classes_ = targets.classes
         return self

@@ -8,18 +8,19 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from pydantic import NonNegativeInt, PositiveInt
 from sklearn.utils.validation import check_is_fitted
 
+from pointforms.clouds import cloud_list
 from pointforms.estimators import saving
 from pointforms.estimators.common_dimension import common_dimension, prepare_fields
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import apply
-from pointforms.estimators.saved_values import Attribute
+from pointforms.estimators.saved_values import Attribute, Names
 from pointforms.estimators.trainer import Fit
 from pointforms.exterior import check_degree
 from pointforms.geometry.field import GramField, Measure
@@ -33,13 +34,15 @@ from pointforms.geometry.settings import (
 )
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import CoefficientKind
-from pointforms.nn.readouts import READOUTS, ReadoutName
+from pointforms.nn.readouts import ReadoutName
 from pointforms.nn.stores import FieldStore
-from pointforms.support.checks import check_int
+from pointforms.support.options import Bounds, Count, NotEmpty
 from pointforms.support.suggestions import suggests_parameters
 
 # The line of a docstring that stands for the entries of all options.
 _PLACEHOLDER = "[options of PointFormEstimator]"
+
+Degree = Annotated[int, Bounds(at_least=0)]
 
 # Number of clouds on which the unit of the comparison matrices is measured.
 _CALIBRATION_CLOUDS = 64
@@ -112,13 +115,13 @@ class PointFormEstimator(NetworkEstimator):
         epoch has no weights. Regression accepts only None.
     """
 
-    degree: int | Sequence[int] = 1
-    forms: int = 8
+    degree: Degree | Annotated[Sequence[Degree], NotEmpty()] = 1
+    forms: Count = 8
     readout: ReadoutName = "tri"
     coefficients: CoefficientKind = "dense"
-    terms: int = 2
-    hidden: Sequence[int] = (64, 64)
-    head: int = 32
+    terms: Count = 2
+    hidden: Sequence[Count] = (64, 64)
+    head: Annotated[int, Bounds(at_least=0)] = 32
     measure: Measure = "uniform"
     neighbors: int | Literal["auto"] = 32
     dimension: int | None = None
@@ -135,11 +138,12 @@ class PointFormEstimator(NetworkEstimator):
     rank: int | None = None
     search: Search = "auto"
     cache: str | os.PathLike[str] | None = None
-    n_jobs: int | None = None
+    n_jobs: Literal[-1] | Count | None = None
 
     # Attributes of a fitted estimator that are saved beside its network.
     _learned: ClassVar[dict[str, Attribute]] = {
         "n_features_in_": Attribute(PositiveInt),
+        "feature_names_in_": Attribute(Names, length="features", optional=True),
         "dimension_": Attribute(PositiveInt),
         "best_epoch_": Attribute(NonNegativeInt),
         "history_": Attribute(list[dict[str, float]]),
@@ -171,8 +175,8 @@ class PointFormEstimator(NetworkEstimator):
         list of GramField
             One per cloud.
         """
-        clouds = clouds if isinstance(clouds, Sequence) else list(clouds)
-        first = clouds[0] if len(clouds) else ()
+        clouds = cloud_list(clouds)
+        first = clouds[0]
         shape: tuple[int, ...] = np.shape(getattr(first, "points", first))
         if len(shape) == 2:  # else the clouds are in error, and described as such below
             check_degree(max(self.degrees()), shape[1])
@@ -218,19 +222,9 @@ class PointFormEstimator(NetworkEstimator):
 
     def check_options(self) -> None:
         """Raise an error if an option has a value that no fit can work with."""
+        super().check_options()
         GramSettings.among(self.get_params(deep=False))
         degrees = self.degrees()
-        if not degrees or not all(isinstance(k, Integral) and int(k) >= 0 for k in degrees):
-            raise ValueError(f"degree={self.degree!r}: expected whole numbers, at least 0")
-        for name, choices in (
-            ("readout", tuple(READOUTS)),
-            ("coefficients", get_args(CoefficientKind)),
-            ("measure", get_args(Measure)),
-        ):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {choices}")
-        for name in ("forms", "terms"):
-            check_int(name, getattr(self, name), at_least=1)
         if self.rank is not None and max(degrees) > self.rank:
             raise ValueError(
                 f"degree={self.degree!r} with rank={self.rank}: all forms of a degree above the "
@@ -238,7 +232,6 @@ class PointFormEstimator(NetworkEstimator):
             )
         if self.spectrum == "projector" and self.dimension is not None:
             _check_projector(max(degrees), self.dimension)
-        super().check_options()
 
     def _prepare_for_fit(self, clouds: Any) -> list[GramField]:
         """Compute Gram fields and remember the dimension that they share."""

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import FiniteFloat
 from sklearn.base import RegressorMixin
 
+from pointforms.clouds import cloud_list
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.saved_values import Attribute
@@ -33,6 +34,9 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
         The trained network, whose outputs are standardised targets.
     n_features_in_ : int
         Number of features of the clouds, D.
+    feature_names_in_ : ndarray of str, shape (D,)
+        Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
+        x0, x1, … Later clouds with the same names in another order are put in this order.
     dimension_ : int
         The intrinsic dimension that all Gram fields share.
     history_ : list of dict
@@ -57,7 +61,7 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
         "single_target_": Attribute(bool),
     }
 
-    def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, clouds: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn to predict numbers.
 
         Parameters
@@ -68,6 +72,9 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
             The numbers.
         groups : array-like, shape (N,), or None, default None
             Clouds of one group stay on one side of the validation split.
+        sample_weight : array-like, shape (N,), or None, default None
+            Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
+            weight 0 is neither trained nor validated on. The validation loss has no weights.
 
         Returns
         -------
@@ -75,8 +82,8 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
             The fitted regressor.
         """
         self.check_options()
-        clouds = list(clouds)
-        targets = NumberTargets.of(y, len(clouds), self.class_weight)
+        clouds = cloud_list(clouds)
+        targets = NumberTargets.of(y, len(clouds), self.class_weight, sample_weight)
         self._fit(clouds, targets, groups)
         self.target_mean_, self.target_scale_ = targets.mean, targets.scale
         self.single_target_ = targets.single

@@ -10,9 +10,29 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from pointforms.clouds import as_tensor
+from pointforms.estimators.per_cloud import checked_weights, is_continuous, one_per_cloud
+
+
+class _Counted:
+    """Targets of clouds, some of which may have the weight 0."""
+
+    values: np.ndarray
+    sample_weight: np.ndarray | None
+
+    def counted(self) -> np.ndarray:
+        """Return the indices of the clouds whose weight is not 0."""
+        weights = np.ones(len(self.values)) if self.sample_weight is None else self.sample_weight
+        return np.flatnonzero(weights)
+
+    def _own_weights(self, train: np.ndarray) -> np.ndarray | None:
+        """Return the sample weights of some clouds; None for equal ones."""
+        weights = None if self.sample_weight is None else self.sample_weight[train]
+        return None if weights is None or len(np.unique(weights)) < 2 else weights
+
 
 @dataclass(frozen=True, eq=False)
-class ClassTargets:
+class ClassTargets(_Counted):
     """Classes of N clouds.
 
     Attributes
@@ -23,6 +43,8 @@ class ClassTargets:
         The class of each cloud, as an index into `classes`.
     class_weight : None, "balanced" or dict, default None
         Weights of the classes in the training loss.
+    sample_weight : ndarray, shape (N,), or None, default None
+        Weights of the clouds in the training loss; None weighs all equally.
     """
 
     stratify: ClassVar[bool] = True  # validation parts keep the proportions of the classes
@@ -30,6 +52,7 @@ class ClassTargets:
     classes: np.ndarray
     values: np.ndarray
     class_weight: Any = None
+    sample_weight: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.class_weight, dict):
@@ -45,12 +68,24 @@ class ClassTargets:
             )
 
     @classmethod
-    def of(cls, y: Any, count: int, class_weight: Any = None) -> Self:
+    def of(cls, y: Any, count: int, class_weight: Any = None, sample_weight: Any = None) -> Self:
         """Check the labels of `count` clouds: one each, none missing, at least two classes."""
-        classes, codes = np.unique(_checked_labels(y, count), return_inverse=True)
+        labels = one_per_cloud("y", y, count)
+        if is_continuous(labels):
+            raise ValueError(
+                "y has fractions: a classifier needs classes; PointFormRegressor takes numbers"
+            )
+        classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"y has 1 class, {classes[0]!r}: expected at least 2")
-        return cls(classes, codes, class_weight)
+        targets = cls(classes, codes, class_weight, checked_weights(sample_weight, count))
+        left_out = np.setdiff1d(codes, codes[targets.counted()])
+        if len(left_out):
+            raise ValueError(
+                f"sample_weight is 0 for all clouds of the class {classes[left_out[0]]!r}: "
+                "expected a positive number for some, or clouds of other classes alone"
+            )
+        return targets
 
     @property
     def outputs(self) -> int:
@@ -67,18 +102,21 @@ class ClassTargets:
 
     def weights(self, train: np.ndarray) -> np.ndarray | None:
         """Return the weight of each cloud of `train` in the training loss; None for equal ones."""
+        own = self._own_weights(train)
         if self.class_weight is None:
-            return None
+            return own
         codes = self.values[train]
         if self.class_weight == "balanced":
             counts = np.bincount(codes, minlength=len(self.classes))
-            balanced: np.ndarray = len(codes) / (len(counts) * counts[codes])
-            return balanced
-        return np.array([self.class_weight.get(c, 1.0) for c in self.classes[codes].tolist()])
+            weights: np.ndarray = len(codes) / (len(counts) * counts[codes])
+        else:
+            labels = self.classes[codes].tolist()
+            weights = np.array([self.class_weight.get(label, 1.0) for label in labels])
+        return weights if own is None else weights * own
 
 
 @dataclass(frozen=True, eq=False)
-class NumberTargets:
+class NumberTargets(_Counted):
     """Numbers of N clouds, standardised.
 
     Attributes
@@ -89,6 +127,8 @@ class NumberTargets:
         What standardisation subtracted and divided by, one per target.
     single : bool
         Whether y had one number per cloud rather than a row.
+    sample_weight : ndarray, shape (N,), or None, default None
+        Weights of the clouds in the training loss; None weighs all equally.
     """
 
     stratify: ClassVar[bool] = False
@@ -97,21 +137,28 @@ class NumberTargets:
     mean: list[float]
     scale: list[float]
     single: bool
+    sample_weight: np.ndarray | None = None
 
     @classmethod
-    def of(cls, y: Any, count: int, class_weight: Any = None) -> Self:
+    def of(cls, y: Any, count: int, class_weight: Any = None, sample_weight: Any = None) -> Self:
         """Check and standardise the targets of `count` clouds: y (N,) or (N, targets)."""
         if class_weight is not None:
             raise ValueError(f"class_weight={class_weight!r}: a regressor has no classes")
-        given = np.asarray(y, dtype=np.float64)
-        if given.ndim not in (1, 2) or len(given) != count:
+        given = as_tensor(y, "y").double().cpu().numpy()
+        if given.ndim not in (1, 2) or len(given) != count or not given.size:
             raise ValueError(f"y has shape {given.shape} for {count} clouds")
         if not np.isfinite(given).all():
             raise ValueError("y has non-finite values: expected finite numbers")
+        weights = checked_weights(sample_weight, count)
         columns = given.reshape(len(given), -1)
-        mean = columns.mean(0).tolist()
-        scale = np.where(columns.std(0) > 0, columns.std(0), 1.0).tolist()
-        return cls((columns - mean) / scale, mean, scale, given.ndim == 1)
+        counted = columns if weights is None else columns[weights > 0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, deviation = counted.mean(0), counted.std(0)
+        if not np.isfinite(deviation).all():
+            raise ValueError(f"y has values up to {abs(given).max():.3g}: their spread overflows")
+        scale = np.where(deviation > 0, deviation, 1.0)
+        values = (columns - mean) / scale
+        return cls(values, mean.tolist(), scale.tolist(), given.ndim == 1, weights)
 
     @property
     def outputs(self) -> int:
@@ -127,38 +174,15 @@ class NumberTargets:
         return (out - y).square().mean(-1)
 
     def weights(self, train: np.ndarray) -> np.ndarray | None:
-        """Return None: all clouds weigh equally."""
-        return None
+        """Return the weight of each cloud of `train` in the training loss; None for equal ones."""
+        return self._own_weights(train)
 
 
 #: What a network can learn to predict.
 Targets = ClassTargets | NumberTargets
 
 
-def check_groups(groups: Any, count: int) -> None:
-    """Raise an error unless `groups` is None or has one entry per cloud."""
-    if groups is not None and len(groups) != count:
-        raise ValueError(f"groups has {len(groups)} entries for {count} clouds")
-
-
-def _checked_labels(y: Any, count: int) -> np.ndarray:
-    """Return labels as an array, one per cloud, none missing."""
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y has shape {labels.shape}: expected ({count},)")
-    if len(labels) != count:
-        raise ValueError(f"y has {len(labels)} labels for {count} clouds")
-    missing = (
-        ~np.isfinite(labels)
-        if labels.dtype.kind == "f"
-        else np.array([v is None or v != v for v in labels.tolist()], dtype=bool)
-    )
-    if missing.any():
-        raise ValueError(
-            f"y has {int(missing.sum())} missing labels, the first at {missing.argmax()}"
-        )
-    if labels.dtype.kind == "f" and (labels != np.round(labels)).any():
-        raise ValueError(
-            "y has fractions: a classifier needs classes; PointFormRegressor takes numbers"
-        )
-    return labels
+def targets_of(y: Any, count: int, class_weight: Any = None, sample_weight: Any = None) -> Targets:
+    """Return targets of the kind that y suggests: numbers if some are fractions, or classes."""
+    kind: type[Targets] = NumberTargets if is_continuous(y) else ClassTargets
+    return kind.of(y, count, class_weight, sample_weight)

@@ -185,7 +185,8 @@ def _stack_size(store: Store, schedule: Schedule, together: bool | None) -> int:
     if together is not None:
         return 1_000_000 if together else 1
     n = min(int(store.sizes.max()), schedule.points or int(store.sizes.max()))
-    return max(1, _TOGETHER // (schedule.batch_size * n * store.numbers()))
+    clouds = min(schedule.batch_size, len(store.sizes))
+    return max(1, _TOGETHER // (clouds * n * store.numbers()))
 
 
 class _Stack:

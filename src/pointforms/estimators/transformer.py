@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
-from sklearn.utils.multiclass import type_of_target
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from pointforms.clouds import cloud_list
+from pointforms.estimators.per_cloud import check_groups, checked_weights
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
-from pointforms.estimators.targets import ClassTargets, NumberTargets, Targets
+from pointforms.estimators.targets import targets_of
 from pointforms.estimators.trainer import Fit, Fitted
+from pointforms.support.options import Bounds
 
 
-class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignore[misc]
+class PointFormTransformer(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    PointFormEstimator,
+):
     """Turn clouds into vectors: readouts of the comparison matrices of forms.
 
     With labels or numbers `y`, `fit` learns the forms as a classifier or regressor of y does.
@@ -30,6 +37,9 @@ class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignor
         The network whose readouts are the features.
     n_features_in_ : int
         Number of features of the clouds, D.
+    feature_names_in_ : ndarray of str, shape (D,)
+        Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
+        x0, x1, … Later clouds with the same names in another order are put in this order.
     dimension_ : int
         The intrinsic dimension that all Gram fields share.
     history_ : list of dict
@@ -48,9 +58,11 @@ class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignor
     (40, 10)
     """
 
-    _fewest_epochs = 0
+    epochs: Annotated[int, Bounds(at_least=0)]
 
-    def fit(self, clouds: Any, y: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self, clouds: Any, y: Any = None, groups: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn the forms from y, or draw them at random.
 
         Parameters
@@ -61,6 +73,10 @@ class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignor
             Labels or numbers; None draws random forms.
         groups : array-like, shape (N,), or None, default None
             Clouds of one group stay on one side of the validation split.
+        sample_weight : array-like, shape (N,), or None, default None
+            Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
+            weight 0 is neither trained nor validated on. The validation loss has no weights.
+            Random forms do not depend on weights.
 
         Returns
         -------
@@ -68,20 +84,25 @@ class PointFormTransformer(TransformerMixin, PointFormEstimator):  # type: ignor
             The fitted transformer.
         """
         self.check_options()
-        clouds = list(clouds)
+        clouds = cloud_list(clouds)
         if y is None or self.epochs == 0:
+            check_groups(groups, len(clouds))
+            checked_weights(sample_weight, len(clouds))
             self._draw_forms(clouds)
             return self
-        kind = NumberTargets if type_of_target(y).startswith("continuous") else ClassTargets
-        targets: Targets = kind.of(y, len(clouds), self.class_weight)
-        self._fit(clouds, targets, groups)
+        self._fit(clouds, targets_of(y, len(clouds), self.class_weight, sample_weight), groups)
         return self
 
-    def _draw_forms(self, clouds: list[Any]) -> None:
+    def _draw_forms(self, clouds: Sequence[Any]) -> None:
+        self._keep_names(clouds)
         store = self.make_store(self._prepare_for_fit(clouds))
         self.n_features_in_ = store.features
         everything = Fit(np.arange(len(clouds)), np.arange(0), self._seed())
         self.keep(Fitted(self._make_model(store, 1, everything), best_epoch=0))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.model_.head[0].in_features)
 
     def transform(self, clouds: Any) -> np.ndarray:
         """Compute the readouts of the comparison matrices.

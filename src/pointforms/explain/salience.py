@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pointforms.estimators import PointFormClassifier, PointFormRegressor
-from pointforms.estimators.targets import check_groups
+from pointforms.estimators.per_cloud import check_groups
 from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.evaluation import CloudPoints, double_precision
 from pointforms.explain.measurement import measure_contributions
@@ -331,8 +331,7 @@ def salience(
     check_int("permutations", permutations, at_least=1)
     fields = list(estimator.prepare_for_prediction(clouds))
     labels = CloudLabels.of(estimator, y, len(fields))
-    check_groups(groups, len(fields))
-    groups = None if groups is None else np.asarray(groups)
+    groups = check_groups(groups, len(fields))
     names = _feature_names(feature_names, estimator.n_features_in_)
     points = CloudPoints.of(fields, estimator.measure)
     network = double_precision(estimator.model_)

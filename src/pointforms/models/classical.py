@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import PCA
@@ -25,11 +26,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from pointforms.estimators.targets import ClassTargets, check_groups
+from pointforms.clouds import cloud_list
+from pointforms.estimators.per_cloud import check_groups
+from pointforms.estimators.targets import ClassTargets
 from pointforms.geometry.field import GramField
 from pointforms.summaries import PooledSummaries
-from pointforms.support.checks import check_choice
 from pointforms.support.cloud_estimator import TakesClouds
+from pointforms.support.options import RandomState, shown
 
 Head = Literal["logistic", "forest", "svm"]
 Folds = list[tuple[np.ndarray, np.ndarray]]
@@ -81,18 +84,18 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
     n_features_in_ : int
     """
 
+    features: Any
+    head: Head
+    random_state: RandomState
+
     def __init__(
-        self,
-        *,
-        features: Any,
-        head: Head = "logistic",
-        random_state: int | np.random.RandomState | None = None,
+        self, *, features: Any, head: Head = "logistic", random_state: RandomState = None
     ) -> None:
         self.features = features
         self.head = head
         self.random_state = random_state
 
-    def fit(self, clouds: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, clouds: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn the classes.
 
         Parameters
@@ -102,32 +105,46 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
             Labels of any kind.
         groups : (N,) array, optional
             Clouds of one group stay on one side of every inner split.
+        sample_weight : (N,) array, optional
+            Weights of the clouds, also in the inner validation; only their ratios matter. A cloud
+            of weight 0 is left out.
         """
-        check_choice("head", self.head, *_HEADS)
+        self.check_options()
         transformer = self.unfitted_features()
-        clouds = list(clouds)
-        targets = ClassTargets.of(y, len(clouds))
-        classes, codes = targets.classes, targets.values
-        check_groups(groups, len(clouds))
+        clouds = cloud_list(clouds)
+        targets = ClassTargets.of(y, len(clouds), sample_weight=sample_weight)
+        groups = check_groups(groups, len(clouds))
+        self._keep_names(clouds)
+        kept = targets.counted()
+        codes, weights = targets.values[kept], targets.weights(kept)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        folds = inner_folds(codes, groups, seed)
-        with _one_thread():
-            clouds = self.prepare(clouds)  # once, for both fit and transform
+        folds = inner_folds(codes, None if groups is None else groups[kept], seed)
+        # scikit-learn's own routing of weights is for those who call fit, not for what it calls
+        with _one_thread(), config_context(enable_metadata_routing=False):
+            clouds = self.prepare([clouds[i] for i in kept])  # once, for both fit and transform
             X = transformer.fit(clouds).transform(clouds)
             self.features_ = transformer
-            self._fit_head(X, codes, folds, seed)
-        self.classes_ = classes
+            self._fit_head(X, codes, folds, seed, weights)
+        self.classes_ = targets.classes
         self.n_features_in_ = transformer.n_features_in_
         return self
 
-    def _fit_head(self, X: np.ndarray, codes: np.ndarray, folds: Folds, seed: int) -> None:
+    def _fit_head(
+        self,
+        X: np.ndarray,
+        codes: np.ndarray,
+        folds: Folds,
+        seed: int,
+        weights: np.ndarray | None,
+    ) -> None:
         """Fit the head on every set of features and keep the best; without folds, use the first."""
         choices = {"all": np.arange(X.shape[1])}
         if hasattr(self.features_, "choices"):
             choices = self.features_.choices()
         best = np.inf
         for name in list(choices)[: None if folds else 1]:
-            model, chosen, loss = _HEADS[self.head](X[:, choices[name]], codes, folds, seed)
+            columns = X[:, choices[name]]
+            model, chosen, loss = _HEADS[self.head](columns, codes, folds, seed, weights)
             if loss < best or not folds:
                 best, self.head_, self.columns_ = loss, model, choices[name]
                 self.chosen_: dict[str, Any] = chosen
@@ -135,8 +152,17 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
                 if len(choices) > 1:
                     self.chosen_ = chosen | {"features": name}
 
+    def check_options(self) -> None:
+        """Raise an error if an option has a value that no fit can work with."""
+        super().check_options()
+        transformer = self.unfitted_features()
+        if hasattr(transformer, "check_options"):
+            transformer.check_options()
+
     def unfitted_features(self) -> Any:
         """Return an unfitted copy of the transformer."""
+        if not hasattr(self.features, "transform") or isinstance(self.features, type):
+            raise ValueError(f"features={shown(self.features)}: expected a transformer of clouds")
         return clone(self.features)
 
     def prepare(self, clouds: Any) -> list[Any]:
@@ -149,12 +175,11 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
     def predict_proba(self, clouds: Any) -> np.ndarray:
         """Return the probabilities of the classes: (N, C)."""
         check_is_fitted(self, "head_")
-        clouds = list(clouds)
-        if clouds:  # before geometry uses the fitted dimension
-            points = clouds[0].points if isinstance(clouds[0], GramField) else clouds[0]
-            shape = np.shape(points)
-            if len(shape) == 2:
-                self._check_width(shape[1])
+        clouds = self._by_name(cloud_list(clouds))
+        # before geometry uses the fitted dimension
+        shape = np.shape(clouds[0].points if isinstance(clouds[0], GramField) else clouds[0])
+        if len(shape) == 2:
+            self._check_width(shape[1])
         with _one_thread():
             X = self.features_.transform(clouds)[:, self.columns_]
             probabilities: np.ndarray = self.head_.predict_proba(X)
@@ -167,9 +192,7 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
         return labels
 
 
-def classifier_of_summaries(
-    head: Head, random_state: int | np.random.RandomState | None = None
-) -> FeatureClassifier:
+def classifier_of_summaries(head: Head, random_state: RandomState = None) -> FeatureClassifier:
     """Return a classifier on pooled summaries, its options chosen by cross-validation."""
     return FeatureClassifier(features=PooledSummaries(), head=head, random_state=random_state)
 
@@ -190,56 +213,77 @@ def inner_folds(codes: np.ndarray, groups: Any, seed: int) -> Folds:
     return []
 
 
-def _logistic(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
+# A head fits X (N, f) and codes y (N,). It treats whole weights as so many copies of a cloud.
+
+
+def _logistic(
+    X: np.ndarray, y: np.ndarray, folds: Folds, seed: int, weights: np.ndarray | None = None
+) -> _Fitted:
     # An L2-penalised linear model depends on features only through their products, which do not
     # change under rotation: N clouds need no more than N coordinates.
-    steps = (
-        [StandardScaler(), PCA(svd_solver="full")] if X.shape[1] > len(X) else [StandardScaler()]
-    )
-    Z = make_pipeline(*steps).fit_transform(X)
+    steps: list[Any] = [_scaler(X, weights)]
+    Z = steps[0].transform(X)
+    if X.shape[1] > len(X):
+        steps.append(PCA(svd_solver="full"))
+        Z = steps[1].fit_transform(Z)
     models = [_logistic_model(_LOGISTIC_C[0], warm_start=True) for _ in folds]
     losses: list[float] = []
     for C in _LOGISTIC_C if folds else ():
         loss = 0.0
         for model, (train, validation) in zip(models, folds, strict=True):
-            model.set_params(C=C).fit(Z[train], y[train])
-            loss += log_loss(y[validation], model.predict_proba(Z[validation])) / len(folds)
+            model.set_params(C=C).fit(Z[train], y[train], _some(weights, train))
+            loss += log_loss(
+                y[validation],
+                model.predict_proba(Z[validation]),
+                sample_weight=_some(weights, validation),
+            ) / len(folds)
         losses.append(loss)
         if len(losses) - np.argmin(losses) > _LOGISTIC_PATIENCE:
             break  # weaker penalties overfit, and are slow to fit
     chosen = {"C": float(_LOGISTIC_C[int(np.argmin(losses))])} if folds else {}
-    model = _logistic_model(chosen.get("C", _LOGISTIC_DEFAULT))
-    return make_pipeline(*steps, model).fit(X, y), chosen, min(losses, default=np.inf)
+    model = _logistic_model(chosen.get("C", _LOGISTIC_DEFAULT)).fit(Z, y, weights)
+    return make_pipeline(*steps, model), chosen, min(losses, default=np.inf)
 
 
 def _logistic_model(C: float, warm_start: bool = False) -> Any:
     return LogisticRegression(C=C, warm_start=warm_start, max_iter=2000)
 
 
-def _forest(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
+def _forest(
+    X: np.ndarray, y: np.ndarray, folds: Folds, seed: int, weights: np.ndarray | None = None
+) -> _Fitted:
     losses = []
+    given = {"sample_weight": weights}
     for share in _FOREST_SHARES if folds else ():
         model = RandomForestClassifier(_TREES_TO_CHOOSE, max_features=share, random_state=seed)
-        probabilities = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
+        probabilities = cross_val_predict(
+            model, X, y, cv=folds, method="predict_proba", params=given
+        )
         # a class that no tree votes for is improbable, not impossible
         votes = probabilities * _TREES_TO_CHOOSE + 1
-        losses.append(log_loss(y, votes / votes.sum(1, keepdims=True)))
+        losses.append(log_loss(y, votes / votes.sum(1, keepdims=True), **given))
     chosen = {"max_features": _FOREST_SHARES[int(np.argmin(losses))]} if folds else {}
     options: dict[str, Any] = {"max_features": "sqrt"} | chosen
-    model = RandomForestClassifier(_TREES, random_state=seed, **options).fit(X, y)
+    model = RandomForestClassifier(_TREES, random_state=seed, **options).fit(X, y, weights)
     return model, chosen, min(losses, default=np.inf)
 
 
-def _svm(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
-    scaler = StandardScaler()
-    squared = euclidean_distances(scaler.fit_transform(X), squared=True)
+def _svm(
+    X: np.ndarray, y: np.ndarray, folds: Folds, seed: int, weights: np.ndarray | None = None
+) -> _Fitted:
+    scaler = _scaler(X, weights)
+    scaled = scaler.transform(X)
+    squared = euclidean_distances(scaled, squared=True)
+    given = {"sample_weight": weights}
     best, (C, gamma) = np.inf, _SVM_DEFAULT
     for width in _SVM_GAMMA if folds else ():
         kernel = np.exp(-width / X.shape[1] * squared)
         for penalty in _SVM_C:
             model = SVC(kernel="precomputed", C=penalty)
-            margins = cross_val_predict(model, kernel, y, cv=folds, method="decision_function")
-            loss = _calibrated_loss(margins.reshape(len(y), -1), y)
+            margins = cross_val_predict(
+                model, kernel, y, cv=folds, method="decision_function", params=given
+            )
+            loss = _calibrated_loss(margins.reshape(len(y), -1), y, weights)
             if loss < best:
                 best, C, gamma = loss, penalty, width
     model = SVC(C=C, gamma=gamma / X.shape[1])
@@ -249,13 +293,26 @@ def _svm(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
         model, method="sigmoid", cv=folds or [(everything, everything)], ensemble=False
     )
     chosen = {"C": C, "gamma": gamma / X.shape[1]} if folds else {}
-    return make_pipeline(scaler, calibrated).fit(X, y), chosen, best
+    calibrated.fit(scaled, y, sample_weight=weights)
+    return make_pipeline(scaler, calibrated), chosen, best
 
 
-def _calibrated_loss(margins: np.ndarray, y: np.ndarray) -> float:
+def _calibrated_loss(margins: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> float:
     """Return the log loss of margins (N, 1 or C) that a logistic curve turns into probabilities."""
-    curve = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(margins, y)
-    return float(log_loss(y, curve.predict_proba(margins)))
+    scaled = _scaler(margins, weights).transform(margins)
+    curve = LogisticRegression(max_iter=1000).fit(scaled, y, weights)
+    return float(log_loss(y, curve.predict_proba(scaled), sample_weight=weights))
+
+
+def _scaler(X: np.ndarray, weights: np.ndarray | None) -> StandardScaler:
+    # Rounding can make the weighted variance of a constant feature negative. StandardScaler then
+    # takes its root, warns, and treats the feature as constant.
+    with np.errstate(invalid="ignore"):
+        return StandardScaler().fit(X, sample_weight=weights)
+
+
+def _some(weights: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:
+    return None if weights is None else weights[index]
 
 
 _HEADS: dict[str, Callable[..., _Fitted]] = {

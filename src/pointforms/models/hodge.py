@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import torch
@@ -24,13 +24,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from pointforms.clouds import cloud_list
 from pointforms.estimators.common_dimension import common_dimension, prepare_fields
+from pointforms.estimators.point_form_estimator import Degree
 from pointforms.exterior import compound
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
-from pointforms.support.checks import check_int
 from pointforms.support.cloud_estimator import TakesClouds
+from pointforms.support.options import Bounds, Count, NotEmpty, RandomState
 
 _ORDERS = 2  # polynomials up to quadratic
 _SMALLEST = 8  # eigenvalues of each Laplacian
@@ -44,16 +46,21 @@ _POINTS = 1 << 15  # points whose features are computed at once
 class HodgeOptions:
     """Options of Hodge features, which :class:`HodgeFeatures` documents."""
 
-    degrees: Sequence[int] = (0, 1, 2)
-    directions: int = 6
-    max_features: int = 1500
+    degrees: Annotated[Sequence[Degree], NotEmpty()] = (0, 1, 2)
+    directions: Count = 6
+    max_features: Count = 1500
     spectra: bool = True
-    landmarks: int = 64
-    complex_neighbors: int = 6
+    landmarks: Annotated[int, Bounds(at_least=2)] = 64
+    complex_neighbors: Count = 6
     measure: Measure = "uniform"
     neighbors: int | Literal["auto"] = 32
     dimension: int | None = None
     cache: str | os.PathLike[str] | None = None
+
+    def check_options(self) -> None:
+        """Raise an error if an option has a value that no fit can work with."""
+        super().check_options()  # type: ignore[misc]
+        GramSettings(neighbors=self.neighbors, dimension=self.dimension)
 
 
 class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -116,7 +123,9 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Learn the coordinates from the training clouds."""
-        self._check_options()
+        self.check_options()
+        clouds = cloud_list(clouds)
+        self._keep_names(clouds)
         self.dimension_: int | None = None
         fields = self.prepare(clouds)
         self.dimension_ = common_dimension(fields) if self.dimension is None else self.dimension
@@ -136,7 +145,7 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
     def transform(self, clouds: Any) -> np.ndarray:
         """Return features (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
         check_is_fitted(self, "axes_")
-        fields = self.prepare(clouds)
+        fields = self.prepare(self._by_name(cloud_list(clouds)))
         self._check_width(fields[0].points.shape[1])
         centres = [field.points.mean(0) for field in fields]
         centred = [
@@ -189,16 +198,6 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
     def _fits(self, q: int, degree: int, order: int) -> bool:
         return count_features(q, degree, order) <= self.max_features
 
-    def _check_options(self) -> None:
-        GramSettings(neighbors=self.neighbors, dimension=self.dimension)
-        for name in ("directions", "max_features", "complex_neighbors"):
-            check_int(name, getattr(self, name), at_least=1)
-        check_int("landmarks", self.landmarks, at_least=2)
-        for degree in self.degrees:
-            check_int("degrees", degree, at_least=0)
-        if not len(self.degrees):
-            raise ValueError(f"degrees={self.degrees!r}: expected at least one")
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HodgeClassifier(HodgeOptions, FeatureClassifier):
@@ -210,7 +209,7 @@ class HodgeClassifier(HodgeOptions, FeatureClassifier):
     """
 
     head: Head = "logistic"
-    random_state: int | np.random.RandomState | None = None
+    random_state: RandomState = None
 
     def unfitted_features(self) -> HodgeFeatures:
         """Return the transformer, with the options of this classifier."""

@@ -18,8 +18,8 @@ from pointforms.models.batches import CloudStore, GraphStore
 from pointforms.models.neighbor_graphs import cloud_graphs
 from pointforms.models.pyramids import PyramidStore, cloud_pyramids
 from pointforms.models.simplicial import SimplicialStore, cloud_complexes
-from pointforms.support.checks import check_int
 from pointforms.support.extras import need
+from pointforms.support.options import Count
 
 # Triangles grow with the cube of the neighbours, so complexes use at most this many.
 _COMPLEX_NEIGHBORS = 8
@@ -112,13 +112,17 @@ class NeuralClassifier(NetworkClassifier):
     """
 
     network: str = "mlp"
-    neighbors: int = 32
+    neighbors: Count = 32
 
     def check_options(self) -> None:
         """Raise an error for options that no fit can work with."""
-        check_network(self.network)
-        check_int("neighbors", self.neighbors, at_least=1)
         super().check_options()
+        check_network(self.network)
+        if self.points_per_epoch is not None and self.reads != "points":
+            raise ValueError(
+                f"points_per_epoch={self.points_per_epoch!r}: expected None, since {self.network} "
+                "needs all points of a cloud"
+            )
 
     @property
     def reads(self) -> str:

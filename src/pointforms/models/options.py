@@ -12,7 +12,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from pointforms.estimators import PointFormClassifier
-from pointforms.models.classical import FeatureClassifier
 from pointforms.models.neural import NETWORKS, NeuralClassifier
 from pointforms.models.registry import MODELS, make
 from pointforms.support.suggestions import suggest
@@ -31,8 +30,6 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 # Characters of a value that a message shows.
 _LONGEST = 200
-# Options that estimators do not check before they train.
-_POSITIVE, _NOT_NEGATIVE = ("learning_rate", "hidden", "points_per_epoch"), ("weight_decay", "head")
 
 
 @cache
@@ -89,20 +86,8 @@ def option_value(model: str, name: str, value: Any) -> Any:
 
 def check_options(model: str, options: Mapping[str, Any]) -> None:
     """Raise a ValueError if no fit of a model can work with these options."""
-    for name, value in options.items():
-        numbers = value if isinstance(value, list) else [value]
-        if name in _POSITIVE and not all(number > 0 for number in numbers):
-            raise ValueError(f"{name} = {shown(value)}: expected more than 0")
-        if name in _NOT_NEGATIVE and not isinstance(value, str) and not value >= 0:
-            raise ValueError(f"{name} = {shown(value)}: expected at least 0")
-    estimator = make(model, **options)
-    parts = [estimator]
-    if isinstance(estimator, FeatureClassifier):
-        parts.append(estimator.unfitted_features())
     try:
-        for part in parts:
-            for method in ("check_options", "_check_options"):
-                getattr(part, method, lambda: None)()
+        make(model, **options).check_options()
     except TypeError as error:
         raise ValueError(str(error)) from None
 

@@ -6,15 +6,14 @@ import os
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
-
 from pointforms.estimators import PointFormTransformer
 from pointforms.geometry.field import Measure
 from pointforms.models.classical import FeatureClassifier
+from pointforms.support.options import RandomState
 
 
 def random_forms(
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomState = None,
     degree: int | Sequence[int] = 1,
     forms: int = 64,
     hidden: Sequence[int] = (64, 64),

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from pointforms.support.options import check_options
+
 
 class TakesClouds:
     """A mixin for estimators whose input is a list of clouds instead of a table.
@@ -12,12 +16,30 @@ class TakesClouds:
     """
 
     n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def check_options(self) -> None:
+        """Raise an error if an option has a value that no fit can work with."""
+        check_options(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         return tags
+
+    def _keep_names(self, clouds: Any) -> None:
+        """Keep the names of the features of training clouds, if they carry any."""
+        vars(self).pop("feature_names_in_", None)  # those of an earlier fit
+        if getattr(clouds, "has_names", False):
+            self.feature_names_in_ = np.array(clouds.feature_names, dtype=object)
+
+    def _by_name(self, clouds: Any) -> Any:
+        """Return clouds with their features in the order of `fit`, if both carry names."""
+        if not hasattr(self, "feature_names_in_") or not getattr(clouds, "has_names", False):
+            return clouds
+        self._check_width(len(clouds.feature_names))
+        return clouds.in_order(self.feature_names_in_)
 
     def _check_width(self, features: int) -> None:
         """Raise an error unless clouds have as many features as those of `fit`."""

@@ -1,0 +1,73 @@
+"""Every estimator with options so small that a fit takes a fraction of a second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pointforms as pf
+from pointforms.models import classical
+from pointforms.models.registry import MODELS, make
+
+POINT_FORMS: dict[str, Any] = {
+    "PointFormClassifier": pf.PointFormClassifier,
+    "PointFormRegressor": pf.PointFormRegressor,
+    "PointFormTransformer": pf.PointFormTransformer,
+}
+NAMES = [*POINT_FORMS, *MODELS]
+CLASSIFIERS = [n for n in NAMES if n not in ("PointFormRegressor", "PointFormTransformer")]
+# One of each kind of code, for checks that fit many times.
+KINDS = [
+    *POINT_FORMS, "logistic-regression", "random-forest", "svm", "mlp", "gcn", "hodge",
+    "random-forms",
+]  # fmt: skip
+_TINY = {
+    "forms": 2, "hidden": (4,), "head": 4, "neighbors": 4, "dimension": 1, "epochs": 2,
+    "batch_size": 8, "directions": 2, "max_features": 9, "degrees": (1,), "spectra": False,
+}  # fmt: skip
+
+
+def tiny(name: str, **options: Any) -> Any:
+    """Return an estimator that is not fitted."""
+    maker = POINT_FORMS.get(name)
+    estimator = maker(random_state=0) if maker else make(name, random_state=0)
+    for key, owned in estimator.get_params().items():
+        own = key.rpartition("__")[2]
+        if own in _TINY and not isinstance(owned, str):
+            estimator.set_params(**{key: _TINY[own]})
+    return estimator.set_params(**options)
+
+
+def make_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let classical heads choose between few options, and grow few trees."""
+    monkeypatch.setattr(classical, "_LOGISTIC_C", np.array([0.1, 1.0]))
+    monkeypatch.setattr(classical, "_SVM_C", (1.0,))
+    monkeypatch.setattr(classical, "_SVM_GAMMA", (0.3,))
+    monkeypatch.setattr(classical, "_TREES", 8)
+    monkeypatch.setattr(classical, "_TREES_TO_CHOOSE", 4)
+
+
+def some_clouds(D: int = 3, count: int = 16) -> list[np.ndarray]:
+    """Clouds of 6 to 9 points, of two sizes in space."""
+    rng = np.random.default_rng(D)
+    return [rng.normal(size=(6 + i % 4, D)) * (1 + i % 2) for i in range(count)]
+
+
+def targets(name: str, count: int = 16) -> np.ndarray:
+    """Classes 0 and 1, or numbers for the regressor."""
+    return np.linspace(-1, 1, count) ** 3 if name == "PointFormRegressor" else np.arange(count) % 2
+
+
+def answers(estimator: Any, clouds: Any) -> np.ndarray:
+    """Return what a fitted estimator says about clouds: features, probabilities or numbers."""
+    for method in ("transform", "predict_proba", "predict"):
+        if hasattr(estimator, method):
+            return np.asarray(getattr(estimator, method)(clouds))
+    raise AssertionError(f"{estimator!r} says nothing")
+
+
+def slow_besides(quick: list[str], names: list[str]) -> list[Any]:
+    """Return names as parameters of a test that is slow for all but some of them."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
