@@ -201,7 +201,7 @@ def test_whole_numbers_beyond_all_floats_are_refused():
 
 
 class TestFeatureNames:
-    CLOUDS = pf.Clouds.from_list([[[0.0, 1.0, 2.0]], [[3.0, 4.0, 5.0]]], feature_names="abc")
+    CLOUDS = pf.Clouds.from_list([[[0.0, 1.0, 2.0]], [[3.0, 4.0, 5.0]]], feature_names=list("abc"))
 
     def test_features_in_another_order(self):
         other = self.CLOUDS.in_order(["c", "a", "b"])
