@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -29,7 +30,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            with sigterm_interrupts():
+            with sigterm_interrupts() if ctx.parent is None else nullcontext():
                 return super().invoke(ctx)
         except BrokenPipeError:  # the reader has seen enough
             raise
