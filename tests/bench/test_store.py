@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from pointforms.bench import run_history
 from pointforms.bench.records import Record, Row, Unit
 from pointforms.bench.store import Store
 
@@ -163,29 +164,81 @@ def dead_pid():
     return process.pid
 
 
-@pytest.mark.parametrize(
-    ("host", "age", "dead"),
-    [
-        ("here", 0, True),  # its process is gone
-        ("elsewhere", 0, False),  # whose processes cannot be seen from here
-        ("elsewhere", 1000, True),
-    ],
-)
-def test_claims_of_dead_runs_are_free(store, path, dead_pid, host, age, dead):
-    one, two = store.begin("", "local", 1), store.begin("", "local", 1)
-    store.claim(one, UNIT)
-    here = store.runs()[0].host
-    values = (here if host == "here" else "elsewhere", dead_pid, time.time() - age, one)
-    raw(path, "UPDATE runs SET host = ?, pid = ?, seen = ? WHERE id = ?", values)
-    assert store.runs()[0].state == ("died" if dead else "running")
-    assert store.claimed() == (0 if dead else 3)
-    assert store.claim(two, UNIT) == (UNIT if dead else "busy")
+def elsewhere(path, run, seen=None):
+    """Make it a run of another machine, whose clock is its own."""
+    raw(
+        path, "UPDATE runs SET host = 'elsewhere', seen = ifnull(?, seen) WHERE id = ?", (seen, run)
+    )
 
 
-def test_a_run_that_was_only_thought_dead_overwrites_nothing(store, path):
+@pytest.fixture
+def later(monkeypatch):
+    """Let seconds go by on our own clock, which nobody can set."""
+    passed = 0.0
+
+    def wait(seconds):
+        nonlocal passed
+        passed += seconds
+
+    monkeypatch.setattr(run_history.time, "monotonic", lambda real=time.monotonic: real() + passed)
+    return wait
+
+
+def test_claims_of_a_process_that_is_gone_are_free_at_once(store, path, dead_pid):
     one, two = store.begin("", "local", 1), store.begin("", "local", 1)
     store.claim(one, UNIT)
-    raw(path, "UPDATE runs SET host = 'elsewhere', seen = 0 WHERE id = ?", (one,))
+    raw(path, "UPDATE runs SET pid = ? WHERE id = ?", (dead_pid, one))
+    assert store.runs()[0].state == "died"
+    assert store.claimed() == 0
+    assert store.claim(two, UNIT) == UNIT
+
+
+@pytest.mark.parametrize("ahead", [-1e9, -1000.0, 0.0, 1000.0, 1e9])
+def test_claims_of_a_silent_run_are_free_after_two_minutes_whatever_its_clock(
+    store, path, later, ahead
+):
+    one, two = store.begin("", "local", 1), store.begin("", "local", 1)
+    store.claim(one, UNIT)
+    elsewhere(path, one, time.time() + ahead)
+    assert store.claim(two, UNIT) == "busy"
+    later(60)
+    assert store.claim(two, UNIT) == "busy"
+    later(60)
+    assert store.claim(two, UNIT) == UNIT
+
+
+@pytest.mark.parametrize("ahead", [-1e9, -1000.0, 0.0, 1000.0, 1e9])
+def test_claims_of_a_live_run_are_kept_whatever_its_clock(store, path, later, ahead):
+    one, two = store.begin("", "local", 1), store.begin("", "local", 1)
+    store.claim(one, UNIT)
+    for beat in range(10):  # also one that is set back again and again
+        elsewhere(path, one, time.time() + ahead + (10 * beat if ahead < 1000 else -beat))
+        later(100)
+        assert store.claim(two, UNIT) == "busy"
+    assert len(raw(path, "SELECT * FROM claims")) == 3
+
+
+def test_a_clock_that_differs_shows_as_died(store, path):
+    """What is printed compares clocks; who may train does not."""
+    run = store.begin("", "local", 1)
+    store.claim(run, UNIT)
+    for ahead, state in ((0, "running"), (-1000, "died"), (1000, "died")):
+        elsewhere(path, run, time.time() + ahead)
+        assert store.runs()[0].state == state
+        assert store.claimed() == (3 if state == "running" else 0)
+
+
+def test_a_clock_that_was_set_back_makes_no_negative_time(store, path):
+    elsewhere(path, store.begin("", "local", 1), 0.0)
+    assert store.runs()[0].wall == 0
+
+
+def test_a_run_that_was_only_thought_dead_overwrites_nothing(store, path, later):
+    one, two = store.begin("", "local", 1), store.begin("", "local", 1)
+    store.claim(one, UNIT)
+    elsewhere(path, one)
+    assert store.claim(two, UNIT) == "busy"
+    later(120)
     assert store.claim(two, UNIT) == UNIT
     store.beat(one)
     assert store.finish(one, records()[:1]) == 1
@@ -217,63 +270,7 @@ def test_failed_fits_are_tried_again_only_with_retry(store):
     assert len(store.keys(failed=False)) == 3
 
 
-# --- the file --------------------------------------------------------------------------------
-
-
-def test_the_file_is_in_wal_mode_and_sound(store, path):
-    store.finish(None, records())
-    assert raw(path, "PRAGMA journal_mode") == [("wal",)]
-    assert raw(path, "PRAGMA integrity_check") == [("ok",)]
-    assert raw(path, "PRAGMA user_version") == [(1,)]
-
-
-def _other_database(path):
-    raw(path, "CREATE TABLE fits (x)")
-
-
-def _other_wal_database(path):
-    raw(path, "PRAGMA journal_mode = WAL")
-    raw(path, "CREATE TABLE notes (x)")
-
-
-def _other_version(path):
-    Store(path).close()
-    raw(path, "PRAGMA user_version = 99")
-
-
-@pytest.mark.parametrize("create", [True, False])
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda path: path.write_text("task,model\n" * 200), "not a database"),
-        (lambda path: path.write_bytes(bytes(range(256)) * 40), "not a database"),
-        (lambda path: path.mkdir(), "is a folder"),
-        (_other_database, "not a store of this version"),
-        (_other_wal_database, "not a store of this version"),
-        (_other_version, "schema is 99, expected 1"),
-    ],
-)
-def test_what_is_no_store_is_refused_and_left_alone(path, make, message, create):
-    make(path)
-    before = None if path.is_dir() else path.read_bytes()
-    with pytest.raises(ValueError, match=message) as error:
-        Store(path, create)
-    assert repr(str(path)) in str(error.value)
-    assert list(path.parent.iterdir()) == [path]
-    assert path.is_dir() or path.read_bytes() == before
-
-
-def test_an_absent_store_is_not_made_for_reading(path):
-    with pytest.raises(FileNotFoundError, match="no store"):
-        Store(path, create=False)
-    with pytest.raises(FileNotFoundError, match="no folder"):
-        Store(path / "absent" / "a.db")
-    assert list(path.parent.iterdir()) == []
-    path.touch()
-    with pytest.raises(ValueError, match="it is empty"):
-        Store(path, create=False)
-    assert path.read_bytes() == b""
-    Store(path).close()  # a run that was killed at its start leaves such a file
+# --- several at once -------------------------------------------------------------------------
 
 
 _EVERYTHING = [Unit(ROW, tuple((fold, 3 * part + i) for i in range(3)))
@@ -325,13 +322,3 @@ def test_a_store_half_made_by_another_is_never_seen(tmp_path):
 
         with ThreadPoolExecutor(4) as pool:
             assert all(pool.map(opened, [tmp_path / f"{turn}.db"] * 4))
-
-
-def test_reading_a_store_writes_nothing(path):
-    with Store(path) as store:
-        store.finish(None, records(_EVERYTHING[0]))
-    path.chmod(0o444)
-    before = path.read_bytes(), path.stat().st_mtime_ns
-    with Store(path, create=False) as store:
-        assert len(store.records()) == 3
-    assert (path.read_bytes(), path.stat().st_mtime_ns) == before

@@ -1,10 +1,16 @@
-"""`npf export`, and `npf import` of what it wrote."""
+"""`npf export`, `npf import` of what it wrote, and copies of stores."""
 
 from __future__ import annotations
 
 import csv
+import os
+import shutil
 
+import numpy as np
+import pytest
 from tests.helpers.commands import ok, refused
+
+from pointforms.bench.store import Store
 
 
 def test_exported_fits_are_imported_and_not_trained_again(filled, folder):
@@ -17,6 +23,25 @@ def test_exported_fits_are_imported_and_not_trained_again(filled, folder):
     assert "0 fits trained" in ok("sweep", manifest, "--store", "new.db")
     shown = ok("table", filled, "--format", "markdown")
     assert ok("table", "new.db", "--format", "markdown") == shown
+
+
+@pytest.mark.parametrize("name", ["copy.db", "copy.sqlite", "new/copy.sqlite3"])
+def test_a_store_is_copied_with_its_predictions(filled, folder, name):
+    assert "4 fits" in ok("export", filled, name)
+    with Store(filled, read_only=True) as one, Store(name, read_only=True) as two:
+        for ours, theirs in zip(one.records(), two.records(), strict=True):
+            np.testing.assert_array_equal(ours.probabilities, theirs.probabilities)
+    assert "0 fits trained" in ok("sweep", filled.with_name("small.toml"), "--store", name)
+
+
+def test_a_copy_never_replaces_a_store(filled, folder):
+    shutil.copy(filled, "mine.db")
+    before = filled.read_bytes()
+    assert "'mine.db' is read by this command" in refused("export", "mine.db", "mine.db")
+    os.link("mine.db", "link.db")
+    assert "'link.db' exists" in refused("export", "mine.db", "link.db")
+    assert "'mine.db' exists" in refused("export", filled, "mine.db")
+    assert filled.read_bytes() == before == (folder / "mine.db").read_bytes()
 
 
 def test_an_absent_store_is_explained(folder):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 # A run without a sign of life for this number of seconds is dead; on its own machine it is dead as
 # soon as its process is.
-_DEAD = 120.0
+_SILENCE = 120.0
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,15 @@ class Run:
 
     @property
     def wall(self) -> float:
-        """Seconds from the start to the last sign of life."""
-        return self.seen - self.started
+        """Seconds from the start to the last sign of life; 0 if the clock was set back."""
+        return max(0.0, self.seen - self.started)
 
     @property
     def state(self) -> str:
-        """ "ended", "running" or "died"."""
+        """ "ended", "running" or "died".
+
+        For a run on another machine this compares its clock with ours.
+        """
         if self.ended:
             return "ended"
         return "running" if is_alive(self.host, self.pid, self.seen) else "died"
@@ -78,12 +81,45 @@ def _processor() -> str:
 
 
 def is_alive(host: str, pid: int, seen: float) -> bool:
-    """Whether a run lives, by its machine, its process and the time of its last sign of life."""
-    if host == platform.node():
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:  # another user's
-            pass
-    return time.time() - seen < _DEAD
+    """Whether a run seems to live, by its process and the time of its last sign of life.
+
+    This can be told at once but trusts that clocks agree. :class:`Vigil` does not.
+    """
+    return not _process_ended(host, pid) and abs(time.time() - seen) < _SILENCE
+
+
+class Vigil:
+    """Watches runs, and tells which of them have ended without saying so.
+
+    Clocks of other machines may be wrong, and any clock may be set. So the time of a sign of life
+    is never compared with our own: a run is over if that time, whatever it is, has not changed
+    for two minutes during which we watched.
+
+    Examples
+    --------
+    >>> Vigil().is_over(1, "elsewhere", 4711, seen=1e12)  # seen now for the first time
+    False
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[float, float]] = {}  # sign of life, and when it came to us
+
+    def is_over(self, run: int, host: str, pid: int, seen: float) -> bool:
+        """Whether a run has ended, by its number, machine, process and last sign of life."""
+        now = time.monotonic()
+        last, since = self._last.get(run, (None, now))
+        self._last[run] = seen, since if seen == last else now
+        return _process_ended(host, pid) or now - self._last[run][1] >= _SILENCE
+
+
+def _process_ended(host: str, pid: int) -> bool:
+    """Whether a process of this machine has ended; False for those of other machines."""
+    if host != platform.node():
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):  # gone, or no number of a process
+        return True
+    except PermissionError:  # another user's
+        pass
+    return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 import time
 from collections import deque
@@ -16,6 +15,7 @@ from typing import Protocol
 from pointforms.bench.local_engine import Finished
 from pointforms.bench.records import Record, Unit
 from pointforms.bench.store import Store
+from pointforms.bench.store_file import StoreError
 
 _BEAT = 10.0  # seconds between signs of life
 _PAUSE = 1.0  # seconds between looks at the units that other runs hold
@@ -181,7 +181,7 @@ def _heart(store: Store, run: int, engine: Engine) -> Iterator[None]:
 
     def beat() -> None:
         while not stop.wait(_BEAT):
-            with suppress(sqlite3.OperationalError):  # locked; the next sign may get through
+            with suppress(StoreError):  # locked; the next sign may get through
                 store.beat(run, engine.workers)  # nodes may have joined
 
     thread = threading.Thread(target=beat, daemon=True)
@@ -197,13 +197,21 @@ def _heart(store: Store, run: int, engine: Engine) -> Iterator[None]:
 def _logged(store: Path) -> Iterator[logging.Logger]:
     """Yield a log beside the store, with one line per unit."""
     log = logging.Logger("pointforms.bench")
-    handler = logging.FileHandler(log_path(store), encoding="utf-8")
+    handler = _LogFile(log_path(store), encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     log.addHandler(handler)
     try:
         yield log
     finally:
-        handler.close()
+        with suppress(OSError):
+            handler.close()
+
+
+class _LogFile(logging.FileHandler):
+    """A log that ends on a full disk, about which the store raises an error."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Print nothing: by default this prints a traceback."""
 
 
 def log_path(store: Path) -> Path:

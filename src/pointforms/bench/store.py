@@ -7,13 +7,9 @@ that a unit is stored completely or not at all. Claims of a run that has died ar
 from __future__ import annotations
 
 import os
-import sqlite3
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import fields
-from pathlib import Path
 from platform import node
 from typing import Any, Literal
 
@@ -21,56 +17,22 @@ import numpy as np
 
 from pointforms._version import __version__
 from pointforms.bench.records import NUMBERS, Record, Row, Unit
-from pointforms.bench.run_history import Run, is_alive, machine
+from pointforms.bench.run_history import Run, Vigil, is_alive, machine
+from pointforms.bench.store_file import StoreFile, damaged
 
-_SCHEMA = 1
-_TABLES = """
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY,
-    title TEXT NOT NULL,
-    engine TEXT NOT NULL,
-    workers INTEGER NOT NULL,
-    host TEXT NOT NULL,
-    pid INTEGER NOT NULL,
-    machine TEXT NOT NULL,
-    version TEXT NOT NULL,
-    started REAL NOT NULL,
-    seen REAL NOT NULL,  -- the last sign of life
-    ended INTEGER NOT NULL DEFAULT 0
-);
-CREATE TABLE fits (
-    row TEXT NOT NULL,
-    fold INTEGER NOT NULL,
-    seed INTEGER NOT NULL,
-    task TEXT NOT NULL,
-    model TEXT NOT NULL,
-    auroc REAL, accuracy REAL, log_loss REAL, validation_loss REAL,
-    train_size INTEGER, test_size INTEGER, parameters INTEGER,
-    seconds REAL, memory INTEGER, epochs INTEGER,
-    clouds BLOB,         -- int32
-    probabilities BLOB,  -- float64, one row per cloud
-    error TEXT,
-    version TEXT NOT NULL,
-    run INTEGER,         -- NULL for imported fits
-    finished REAL NOT NULL,
-    PRIMARY KEY (row, fold, seed)
-);
-CREATE INDEX fits_of_models ON fits (task, model);
-CREATE TABLE claims (
-    row TEXT NOT NULL,
-    fold INTEGER NOT NULL,
-    seed INTEGER NOT NULL,
-    run INTEGER NOT NULL REFERENCES runs (id),
-    PRIMARY KEY (row, fold, seed)
-);
-"""
 _RECORD = tuple(one.name for one in fields(Record))
-_PATIENCE = 60.0  # seconds to wait for other writers
+_KINDS: dict[str, type] = {  # of the columns, where they are not NULL
+    "row": str, "error": str, "version": str, "clouds": bytes, "probabilities": bytes,
+    **dict.fromkeys(NUMBERS, float),
+}  # fmt: skip
+_CLAIMING = (
+    "SELECT id, host, pid, seen, count(*) FROM runs JOIN claims ON runs.id = claims.run GROUP BY id"
+)
 
 Key = tuple[str, int, int]  # row, fold, seed
 
 
-class Store:
+class Store(StoreFile):
     """A store of fits on disk.
 
     Parameters
@@ -79,6 +41,13 @@ class Store:
         A SQLite file.
     create : bool, default True
         Whether to make the file if it does not exist.
+    read_only : bool, default False
+        Whether to open an existing file without writing anything, in it or beside it.
+
+    Raises
+    ------
+    ValueError
+        Also from the methods: if the file is no store, is damaged or locked, or the disk is full.
 
     Examples
     --------
@@ -91,104 +60,11 @@ class Store:
     [('mlp', 0.8)]
     """
 
-    def __init__(self, path: str | os.PathLike[str], create: bool = True) -> None:
-        self.path = Path(path)
-        if not self.path.exists():
-            if not create:
-                raise FileNotFoundError(f"no store {os.fspath(path)!r}: `npf sweep` makes one")
-            if not self.path.parent.is_dir():
-                raise FileNotFoundError(f"no folder {os.fspath(self.path.parent)!r} for a store")
-        elif self.path.is_dir():
-            raise ValueError(f"{os.fspath(path)!r} is a folder: expected a SQLite file")
-        # one connection for all threads of a run, one statement at a time
-        self._lock = threading.RLock()
-        try:
-            self._db = sqlite3.connect(
-                self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-            )
-        except sqlite3.Error as error:
-            raise ValueError(f"{os.fspath(path)!r} cannot be opened as a store: {error}") from None
-        try:
-            self._open(create)
-        except sqlite3.DatabaseError as error:
-            self._db.close()
-            raise ValueError(f"{os.fspath(path)!r} is not a store: {error}") from None
-        except BaseException:
-            self._db.close()
-            raise
-
-    def _open(self, create: bool) -> None:
-        # read in one snapshot before anything is written: another run may be making the file
-        with self._transaction("DEFERRED"):
-            empty = self._is_empty()
-        if empty and not create:
-            raise ValueError(f"{os.fspath(self.path)!r} is not a store: it is empty")
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        if not empty:
-            return  # nothing is written: the caller may only want to read
-        self._use_wal()
-        with self._transaction():
-            if self._is_empty():
-                for statement in _TABLES.split(";\n"):
-                    if statement.strip():
-                        self._db.execute(statement)
-                self._db.execute(f"PRAGMA user_version = {_SCHEMA}")
-
-    def _is_empty(self) -> bool:
-        """Whether the file is empty; raise an error if it is not a store."""
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
-        if version == 0 and not tables:
-            return True
-        if version != _SCHEMA or not {"runs", "fits", "claims"} <= tables:
-            raise ValueError(
-                f"{os.fspath(self.path)!r} is not a store of this version: its schema is "
-                f"{version}, expected {_SCHEMA}"
-            )
-        return False
-
-    def _use_wal(self) -> None:
-        """Turn on write-ahead logging. SQLite does not wait for others who do the same; we do."""
-        end = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > end:
-                    raise
-            time.sleep(0.05)
-
-    @contextmanager
-    def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """Do everything inside the block or nothing, while no other run writes.
-
-        A "DEFERRED" transaction is for reading: it sees one moment of the file.
-        """
-        with self._lock:
-            self._db.execute(f"BEGIN {kind}")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:  # some errors have ended it already
-                    self._db.execute("ROLLBACK")
-                raise
-
-    def _query(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._lock:
-            return self._db.execute(statement, values).fetchall()
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._db.close()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __init__(
+        self, path: str | os.PathLike[str], create: bool = True, read_only: bool = False
+    ) -> None:
+        super().__init__(path, create, read_only)
+        self._vigil = Vigil()
 
     # --- runs -------------------------------------------------------------------------------
 
@@ -205,19 +81,24 @@ class Store:
         return cursor.lastrowid
 
     def beat(self, run: int, workers: int | None = None) -> None:
-        """Record a sign of life of a run, and its number of workers if that has grown."""
+        """Record a sign of life of a run, and its number of workers if that has grown.
+
+        The file is then brought up to date, so that one that is copied after a kill lacks little.
+        """
         with self._transaction():
             self._db.execute("UPDATE runs SET seen = ? WHERE id = ?", (time.time(), run))
             if workers is not None:
                 self._db.execute(
                     "UPDATE runs SET workers = max(workers, ?) WHERE id = ?", (workers, run)
                 )
+        self.checkpoint()
 
     def end(self, run: int) -> None:
         """Record the end of a run; units that it had claimed and not finished become free."""
         with self._transaction():
             self._db.execute("DELETE FROM claims WHERE run = ?", (run,))
             self._db.execute("UPDATE runs SET seen = ?, ended = 1 WHERE id = ?", (time.time(), run))
+        self.checkpoint()
 
     def runs(self) -> list[Run]:
         """Return the runs, in the order in which they started."""
@@ -269,11 +150,8 @@ class Store:
         return Unit(unit.row, missing)
 
     def _forget_the_dead(self) -> None:
-        claiming = self._db.execute(
-            "SELECT DISTINCT id, host, pid, seen FROM runs JOIN claims ON runs.id = claims.run"
-        ).fetchall()
-        for run, host, pid, seen in claiming:
-            if not is_alive(host, pid, seen):
+        for run, host, pid, seen, _ in self._db.execute(_CLAIMING).fetchall():
+            if self._vigil.is_over(run, host, pid, seen):
                 self._db.execute("DELETE FROM claims WHERE run = ?", (run,))
 
     def finish(self, run: int | None, records: Iterable[Record]) -> int:
@@ -330,9 +208,8 @@ class Store:
 
     def claimed(self) -> int:
         """Return the number of fits that live runs are working on."""
-        with self._transaction():
-            self._forget_the_dead()
-        return int(self._query("SELECT count(*) FROM claims")[0][0])
+        claiming = self._query(_CLAIMING)
+        return sum(fits for _, host, pid, seen, fits in claiming if is_alive(host, pid, seen))
 
     def records(self, predictions: bool = True, task: str | None = None) -> list[Record]:
         """Return the fits, ordered by row, fold and seed.
@@ -353,7 +230,10 @@ class Store:
             f"SELECT {', '.join(wanted)} FROM fits{where} ORDER BY row, fold, seed", values
         )
         rows: dict[str, Row] = {}
-        return [_record(dict(zip(_RECORD, content, strict=True)), rows) for content in contents]
+        try:
+            return [_record(dict(zip(_RECORD, content, strict=True)), rows) for content in contents]
+        except (ValueError, TypeError) as error:  # SQLite does not check what is inside a page
+            raise damaged(self.path, f"a record cannot be read: {error}") from error
 
     def seconds(self) -> dict[tuple[str, str], float]:
         """Return the mean seconds per fit, by task and model."""
@@ -375,6 +255,9 @@ def _packed(value: Any) -> Any:
 
 
 def _record(content: dict[str, Any], rows: dict[str, Row]) -> Record:
+    for name, value in content.items():
+        if value is not None and not isinstance(value, _KINDS.get(name, int)):
+            raise ValueError(f"{name} is {type(value).__name__}")
     key = content["row"]
     content["row"] = rows.setdefault(key, Row.from_key(key))
     for name in NUMBERS:

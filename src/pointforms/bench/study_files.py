@@ -51,7 +51,7 @@ def write_study(
         The files written.
     """
     rows = manifest.rows()
-    with Store(store, create=False) as opened:
+    with Store(store, read_only=True) as opened:
         runs = opened.runs()
     failed = sum(record.error is not None for record in records)
     machines = "; ".join(sorted({run.machine for run in runs}))

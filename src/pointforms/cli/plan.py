@@ -33,6 +33,6 @@ def plan(
     if store is None:
         estimate = make_plan(content)
     else:
-        with bench.Store(store, create=False) as opened:
+        with bench.Store(store, read_only=True) as opened:
             estimate = make_plan(content, opened.keys(), opened.seconds())
     print_table(plan_table(estimate, workers), wide)

@@ -84,7 +84,7 @@ def report(
         check_output(page, store)
         if not page.parent.is_dir():  # before the work, not after it
             raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")
-        with bench.Store(store, create=False) as opened:
+        with bench.Store(store, read_only=True) as opened:
             records, runs = opened.records(predictions=False), opened.runs()
         if not records:
             raise ValueError(

@@ -21,7 +21,7 @@ def status(
     """Print what a store holds, which runs have been made, and what is being trained."""
     from pointforms.bench.running import log_path
 
-    with bench.Store(store, create=False) as opened:
+    with bench.Store(store, read_only=True) as opened:
         records, runs = opened.records(predictions=False), opened.runs()
         claimed = opened.claimed()
     print_table(replace(bench.costs_table(records), title=f"{len(records)} fits", notes=()), wide)

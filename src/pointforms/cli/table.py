@@ -37,7 +37,7 @@ def table(
 
     if out is not None:
         check_output(out, store)
-    with bench.Store(store, create=False) as opened:
+    with bench.Store(store, read_only=True) as opened:
         records = opened.records(predictions=False, task=task)
         runs = [(run.wall, run.workers) for run in opened.runs()]
     if not records:
