@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
+from tests.helpers.kills import Battery
 
 from pointforms.bench import running
 from pointforms.bench.fitting import failed
@@ -22,6 +20,7 @@ from pointforms.bench.manifest import read_manifest
 from pointforms.bench.records import Record, Row, Unit
 from pointforms.bench.running import log_path, run
 from pointforms.bench.store import Store
+from pointforms.bench.store_file import StoreError
 
 ROW = Row("circles-vs-lines", "npf-tri-1", {"epochs": 3})
 OTHER = Row("circles-vs-lines", "gcn")
@@ -144,7 +143,7 @@ def test_signs_of_life_go_on_through_a_locked_database(store, monkeypatch):
 
     def beat(*told):
         beats.append(told)
-        raise sqlite3.OperationalError("database is locked")
+        raise StoreError("another process has locked it")
 
     monkeypatch.setattr(store, "beat", beat)
     run(UNITS, store, Engine(seconds=0.02))
@@ -201,7 +200,7 @@ def test_units_of_a_run_that_dies_are_taken_over(store, somebody):
 
 _RUN = """
 import sys, time
-sys.path.insert(0, sys.argv[3])
+sys.path[:0] = sys.argv[3:]
 from test_running import Engine, many
 from pointforms.bench.running import run
 from pointforms.bench.store import Store
@@ -220,7 +219,8 @@ def many():
 
 def test_two_runs_share_the_work(tmp_path):
     path = tmp_path / "results.db"
-    command = [sys.executable, "-c", _RUN, path, "0.1", Path(__file__).parent]
+    here = Path(__file__).parent
+    command = [sys.executable, "-c", _RUN, path, "0.1", here, here.parents[1]]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as other:
         assert other.stdout.readline() == "ready\n"
@@ -275,67 +275,11 @@ def _sweep(folder, name):
     )
 
 
-def _fits(path):
-    """Fits of the store as it lies on disk; none before its tables are there."""
-    if not path.exists():
-        return []
-    db = sqlite3.connect(path)
-    try:
-        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        return db.execute("SELECT row, fold, seed FROM fits").fetchall()
-    except sqlite3.OperationalError:
-        return []
-    finally:
-        db.close()
-
-
 @pytest.mark.slow
-def test_killed_at_ten_moments_and_resumed_it_is_as_if_undisturbed(tmp_path):
-    (tmp_path / "killed.toml").write_text(_MANIFEST)
-    manifest = read_manifest(tmp_path / "killed.toml")
-    wanted = {(unit.row.key, *fit) for unit in manifest.units() for fit in unit.fits}
-    start = time.monotonic()
-    assert _sweep(tmp_path, "undisturbed.db").wait() == 0
-    duration = time.monotonic() - start
-
-    path, rng = tmp_path / "killed.db", np.random.default_rng(0)
-    for attempt in range(10):
-        before, process = len(_fits(path)), _sweep(tmp_path, "killed.db")
-        if attempt % 2:  # at any moment, from its start to a little beyond its end
-            time.sleep(rng.uniform(0.02, 1.1) * duration)
-        else:  # while it trains
-            while process.poll() is None and len(_fits(path)) == before:
-                time.sleep(0.02)
-            time.sleep(rng.uniform(0, 0.1) * duration)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        there = _fits(path)
-        assert len(there) == len(set(there))
-        assert before <= len(there)
-        for unit in manifest.units():  # whole, or not at all
-            assert len({(unit.row.key, *fit) in there for fit in unit.fits}) == 1
-    assert _sweep(tmp_path, "killed.db").wait() == 0
-
-    with Store(tmp_path / "undisturbed.db") as store:
-        expected = store.records()
-    with Store(path) as store:
-        found, runs, claimed = store.records(), store.runs(), store.claimed()
-    assert {(r.row.key, r.fold, r.seed) for r in found} == wanted
-    assert len(found) == len(expected) == len(wanted)
-    for ours, theirs in zip(found, expected, strict=True):
-        assert (ours.row, ours.fold, ours.seed, ours.error) == (
-            theirs.row, theirs.fold, theirs.seed, None,
-        )  # fmt: skip
-        np.testing.assert_array_equal(ours.clouds, theirs.clouds)
-        np.testing.assert_array_equal(ours.probabilities, theirs.probabilities)
-        assert ours.validation_loss == theirs.validation_loss
-    assert claimed == 0
-    assert sum(run.state == "died" for run in runs) >= 3
-    assert runs[-1].state == "ended"
-    end = time.monotonic() + 60
-    while list((tmp_path / "temporary").glob("pointforms-*")):
-        assert time.monotonic() < end, "workers left their files"
-        time.sleep(0.1)
+def test_killed_ten_times_and_resumed_it_is_as_if_undisturbed(tmp_path):
+    battery = Battery(tmp_path)
+    battery.run(kills=10)
+    assert battery.training >= 5
 
 
 @pytest.mark.slow
