@@ -7,6 +7,8 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -241,17 +243,43 @@ def test_a_reader_cannot_write(path):
         store.begin("", "local", 1)
 
 
-def test_a_store_that_changes_while_it_is_read_is_not_trusted(path):
-    _of_0_1_0(path)  # SQLite would make files beside it, so it is read without locks
+@pytest.mark.parametrize("make", [_finished, _of_0_1_0])
+def test_a_reader_sees_what_a_run_writes_that_starts_later(path, make):
+    """A file at rest is read without locks, until it changes."""
+    make(path)
+    with Store(path, read_only=True) as reader:
+        before = len(reader.keys())
+        with Store(path) as writer:
+            assert writer.finish(None, records(7)) > 0
+            assert len(reader.records()) > before
+            reader.copy(path.with_name("copy.db"))
+            assert raw(path.with_name("copy.db"), "SELECT count(*) FROM fits") != [(before,)]
+        assert reader.keys() == {(r.row.key, r.fold, r.seed) for r in reader.records()}
+
+
+def test_what_is_read_while_the_file_changes_is_read_again(path, monkeypatch):
+    _of_0_1_0(path)
+    states = iter([(1,), (2,), (3,), (3,)])  # when it is opened, after it is checked, ...
+    monkeypatch.setattr(Store, "_state", lambda self: next(states, (3,)))
     with Store(path, read_only=True) as store:
         assert len(store.keys()) == 6
-        with Store(path) as writer:
-            with pytest.raises(StoreError, match=r"results\.db.* was changed .* try again"):
-                store.keys()
-            writer.finish(None, records())
-        with pytest.raises(StoreError, match="was changed"):
-            store.copy(path.with_name("copy.db"))
-    assert os.listdir(path.parent) == [path.name]
+    assert list(states) == []
+
+
+def test_a_reader_leaves_the_locks_of_its_process_alone(path):
+    """They end when any file of that name is closed, unless SQLite closes it."""
+    _finished(path)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with Store(path, read_only=True) as reader:
+        assert len(reader.keys()) == 3
+    other = (
+        "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=0.05);"
+        "db.execute('BEGIN IMMEDIATE')"
+    )
+    done = subprocess.run([sys.executable, "-c", other, path], capture_output=True, text=True)
+    holder.close()
+    assert "database is locked" in done.stderr
 
 
 @pytest.fixture
@@ -339,7 +367,7 @@ def _overwritten(path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda path: path.write_text("x"), "not a database"),
+        (lambda path: path.write_text("xy"), "not a database"),
         (lambda path: path.write_text("task,model\n" * 200), "not a database"),
         (lambda path: path.write_bytes(bytes(range(256)) * 40), "not a database"),
         (lambda path: path.mkdir(), "is a folder"),
@@ -426,6 +454,7 @@ def test_a_locked_store_is_waited_for_and_then_explained(path, read_only, monkey
     _finished(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
+    other.execute("CREATE TABLE notes (x)")
     with pytest.raises(StoreError, match=r"results\.db.* another process has locked it: wait"):
         Store(path, read_only=read_only)
     other.close()

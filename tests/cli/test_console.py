@@ -95,6 +95,7 @@ def test_a_locked_store_is_one_line(given, filled, command, monkeypatch):
     shutil.copy(filled, "results.db")
     other = sqlite3.connect("results.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
+    other.execute("CREATE TABLE notes (x)")
     message = refused(*command)
     other.close()
     assert message.startswith(f"npf {command[0]}: 'results.db': another process has locked it")

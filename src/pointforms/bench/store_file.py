@@ -14,12 +14,14 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pointforms.support.files import atomic
+
+T = TypeVar("T")
 
 SCHEMA = 1
 TABLES = """
@@ -63,8 +65,8 @@ CREATE TABLE claims (
 );
 """
 _PATIENCE = 60.0  # seconds to wait for other writers
-_LOG = "-wal"
-_COMPANIONS = (_LOG, "-shm", "-journal")  # what SQLite may keep beside a file
+_LOG, _JOURNAL = "-wal", "-journal"
+_COMPANIONS = (_LOG, _JOURNAL, "-shm")  # what SQLite may keep beside a file
 # What SQLite reports, by its code, and what to do about it.
 _ADVICE = {
     sqlite3.SQLITE_FULL: "the disk is full: make room and try again; finished fits are kept",
@@ -111,16 +113,24 @@ class StoreFile:
                 raise FileNotFoundError(f"no folder {os.fspath(self.path.parent)!r} for a store")
         elif self.path.is_dir():
             raise StoreError(f"{os.fspath(path)!r} is a folder: expected a SQLite file")
-        elif (header := self._header()) and not header.startswith(b"SQLite format 3\0"):
-            # SQLite takes a short text for an empty file, and writes over it
-            raise StoreError(_message(self.path, sqlite3.SQLITE_NOTADB, "file is not a database"))
         # one connection for all threads of a run, one statement at a time
         self._lock = threading.RLock()
         self._has_log = False  # until something is written
-        self._at_rest = self._state() if read_only else None
-        mode = "rwc" if create else "ro" if read_only else "rw"
-        if self._at_rest is not None:
-            mode = "ro&immutable=1"
+        self._mode = "ro" if read_only else "rwc" if create else "rw"
+        self._connect()
+        try:
+            empty = self._read(self._check)
+            if empty and not create:
+                raise StoreError(f"{os.fspath(path)!r} is not a store: it is empty")
+            if empty:
+                self._make_tables()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _connect(self) -> None:
+        self._at_rest = self._state() if self.read_only else None
+        mode = self._mode if self._at_rest is None else "ro&immutable=1"
         with explained(self.path):
             self._db = sqlite3.connect(
                 f"{self.path.absolute().as_uri()}?mode={mode}",
@@ -129,35 +139,25 @@ class StoreFile:
                 isolation_level=None,
                 check_same_thread=False,
             )
-        try:
-            with explained(self.path):
-                self._open(create)
-        except BaseException:
-            self._db.close()
-            raise
 
-    def _open(self, create: bool) -> None:
-        # read in one snapshot before anything is written: another run may be making the file
+    def _check(self) -> bool:
+        """Whether the file is empty; raise an error if it is not a store, or is damaged."""
+        # in one snapshot: another run may be making the file
         with self._transaction("DEFERRED"):
             empty = self._is_empty()
             (verdict,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
-            if verdict != "ok":
-                raise damaged(self.path, verdict.splitlines()[-1])
-        if empty and not create:
-            raise StoreError(f"{os.fspath(self.path)!r} is not a store: it is empty")
-        if empty:
-            with self._transaction():
-                if self._is_empty():
-                    for statement in TABLES.split(";\n"):
-                        if statement.strip():
-                            self._db.execute(statement)
-                    self._db.execute(f"PRAGMA user_version = {SCHEMA}")
-            self.checkpoint()
+        if verdict != "ok":
+            raise damaged(self.path, verdict.splitlines()[-1])
+        return empty
 
-    def _header(self) -> bytes:
-        """The first bytes of the file, which say what kind of file it is."""
-        with self.path.open("rb") as file:
-            return file.read(20)
+    def _make_tables(self) -> None:
+        with self._transaction():
+            if self._is_empty():
+                for statement in TABLES.split(";\n"):
+                    if statement.strip():
+                        self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {SCHEMA}")
+        self.checkpoint()
 
     def _is_empty(self) -> bool:
         """Whether the file is empty; raise an error if it is not a store."""
@@ -195,31 +195,34 @@ class StoreFile:
     # --- reading ----------------------------------------------------------------------------
 
     def _state(self) -> tuple[int, ...] | None:
-        """What identifies the content of a file that is in WAL mode and has no log; else None.
+        """What tells whether the file changes, if nothing lies beside it; otherwise None.
 
-        Nobody has such a file open. SQLite would make a log to read it, which writes beside the
-        file and fails on read-only media, unless it is told that the file does not change.
+        Nobody is changing such a file. SQLite could want to make a log to read it, which writes
+        beside the file and fails on read-only media, unless it is told that the file is at rest.
+        Its header says so, but must not be looked at: closing a file ends all locks of the process.
         """
-        if self._header()[18:20] != b"\x02\x02" or _beside(self.path, _LOG).exists():
+        if any(_beside(self.path, ending).exists() for ending in (_LOG, _JOURNAL)):
             return None
         stat = self.path.stat()
         return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Translate errors, and check that a file that should not change has not."""
+    def _read(self, action: Callable[[], T]) -> T:
+        """Return the result of an action; of another try if the file was not at rest after all."""
         with self._lock:
-            with explained(self.path):
-                yield
-            if self._at_rest is not None and self._state() != self._at_rest:
-                raise StoreError(
-                    f"{os.fspath(self.path)!r} was changed by another process while it was read: "
-                    "try again"
-                )
+            while True:
+                try:
+                    with explained(self.path):
+                        result = action()
+                    if self._at_rest in (None, self._state()):
+                        return result
+                except StoreError:
+                    if self._at_rest in (None, self._state()):
+                        raise
+                self._db.close()
+                self._connect()
 
     def _query(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._reading():
-            return self._db.execute(statement, values).fetchall()
+        return self._read(lambda: self._db.execute(statement, values).fetchall())
 
     def copy(self, path: str | os.PathLike[str]) -> None:
         """Write a complete copy of the store, also while runs write to it.
@@ -248,16 +251,19 @@ class StoreFile:
         with atomic(target) as partial, explained(target):
             try:
                 with closing(sqlite3.connect(partial, isolation_level=None)) as copied:
-                    with self._reading(), self._transaction("DEFERRED"):
-                        # lock it ourselves: `backup` would wait for another's lock without end
-                        self._db.execute("SELECT count(*) FROM runs").fetchone()
-                        with explained(target):
-                            self._db.backup(copied)
+                    self._read(lambda: self._copy(copied, target))
                     copied.execute("DELETE FROM claims")
                     copied.execute("PRAGMA journal_mode = DELETE")
             finally:
                 for ending in _COMPANIONS:  # only a failure leaves them
                     _beside(partial, ending).unlink(missing_ok=True)
+
+    def _copy(self, copied: sqlite3.Connection, target: Path) -> None:
+        with self._transaction("DEFERRED"):
+            # lock it ourselves: `backup` would wait for another's lock without end
+            self._db.execute("SELECT count(*) FROM runs").fetchone()
+            with explained(target):
+                self._db.backup(copied)
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -326,7 +332,7 @@ def _message(path: Path, code: int, reason: str) -> str:
     if code == sqlite3.SQLITE_NOTADB:
         return f"{label} is not a store: {reason}"
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-        for ending in (_LOG, "-journal"):
+        for ending in (_LOG, _JOURNAL):
             if _beside(path, ending).exists():
                 return f"{label}: {_LEFT.format(_beside(path, ending).name)} ({reason})"
     advice = _ADVICE.get(code, "it cannot be used as a store")
