@@ -120,10 +120,21 @@ def test_degree_zero_is_multiplication(rng):
         torch.testing.assert_close(value, x * y)
 
 
-def test_degree_above_the_features_is_zero(rng):
+@pytest.mark.parametrize("degree", [3, 60])
+def test_degree_above_the_features_is_an_error(degree, rng):
     field = pf.gram_field(rng.normal(size=(40, 2)))
-    C = pf.comparison_matrix(lambda p: torch.zeros(len(p), 3, 0), field, degree=3)
-    assert torch.equal(C, torch.zeros(3, 3, dtype=torch.float64))
+    none = lambda p: torch.zeros(len(p), 0)  # noqa: E731
+    for call in (
+        lambda: pf.inner(none, none, field, degree),
+        lambda: pf.inner_global(none, none, field, degree),
+        lambda: pf.comparison_matrix(none, field, degree),
+        lambda: field.compound(degree),
+        lambda: pf.nn.PointForms(features=2, degree=degree),
+        lambda: pf.nn.PointForms(features=2, degree=degree, coefficients="wedge"),
+        lambda: pf.nn.PointFormNetwork(features=2, outputs=2, degrees=(1, degree)),
+    ):
+        with pytest.raises(ValueError, match=f"degree={degree} exceeds the 2 features"):
+            call()
 
 
 def test_above_the_dimension_projectors_pair_to_zero(rng):

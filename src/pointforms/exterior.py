@@ -22,6 +22,30 @@ Route = Literal["auto", "compound", "slots"]
 COMPOUND_MAX = 1 << 14
 
 
+def check_degree(degree: int, features: int) -> None:
+    """Raise an error unless there are forms of this degree other than zero.
+
+    Parameters
+    ----------
+    degree : int
+        Degree of the forms, k.
+    features : int
+        Number of features of the points, D.
+
+    Examples
+    --------
+    >>> check_degree(2, features=2)
+    >>> check_degree(3, features=2)
+    Traceback (most recent call last):
+    ValueError: degree=3 exceeds the 2 features of the points: all forms of that degree are zero
+    """
+    if degree > features:
+        raise ValueError(
+            f"degree={degree} exceeds the {features} features of the points: all forms of that "
+            "degree are zero"
+        )
+
+
 def multi_indices(D: int, k: int) -> Tensor:
     """Return the increasing multi-indices i_1 < ... < i_k of range(D).
 
@@ -77,6 +101,9 @@ def compound(A: Tensor, k: int) -> Tensor:
         raise ValueError(f"degree={k}: expected at least 0")
     if k == 0:
         return A.new_ones(*A.shape[:-2], 1, 1)
+    m, n = A.shape[-2:]
+    if k > min(m, n):  # there are none, and those of lower degrees may be very many
+        return A.new_zeros(*A.shape[:-2], comb(m, k), comb(n, k))
     minors = A
     for j in range(2, k + 1):
         minors = _next_minors(A, minors, j)
@@ -86,11 +113,8 @@ def compound(A: Tensor, k: int) -> Tensor:
 def _next_minors(A: Tensor, minors: Tensor, k: int) -> Tensor:
     """Compute k-minors from (k-1)-minors by expansion along their last row."""
     m, n = A.shape[-2:]
-    shape = (*A.shape[:-2], comb(m, k), comb(n, k))
-    if comb(m, k) == 0 or comb(n, k) == 0:
-        return A.new_zeros(shape)
     last_row, other_rows = _on(A, *_split(m, k, k - 1))
-    total = A.new_zeros(shape)
+    total = A.new_zeros(*A.shape[:-2], comb(m, k), comb(n, k))
     for b in range(k):
         column, other_columns = _on(A, *_split(n, k, b))
         entry = A[..., last_row, :][..., column]

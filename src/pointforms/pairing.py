@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from pointforms.clouds import as_tensor
-from pointforms.exterior import COMPOUND_MAX, pull
+from pointforms.exterior import COMPOUND_MAX, check_degree, pull
 from pointforms.geometry.field import GramField, Measure
 
 Form = Callable[[Tensor], Any]
@@ -42,7 +42,7 @@ def inner(omega: Form, eta: Form, field: GramField, degree: int = 1) -> Tensor:
     field : GramField
         The Gram field of the cloud.
     degree : int, default 1
-        k, the degree of the forms.
+        k, the degree of the forms, at most D.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def inner_global(
     field : GramField
         The Gram field of the cloud.
     degree : int, default 1
-        k, the degree of the forms.
+        k, the degree of the forms, at most D.
     measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
         Weights μ of the points, see :meth:`GramField.measure`.
 
@@ -113,7 +113,7 @@ def comparison_matrix(
     field : GramField
         The Gram field of the cloud.
     degree : int, default 1
-        k, the degree of the forms.
+        k, the degree of the forms, at most D.
     measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
         Weights μ of the points, see :meth:`GramField.measure`.
 
@@ -169,6 +169,7 @@ def _pulled(
         raise ValueError(f"degree={degree!r}: expected a whole number, at least 0")
     degree = int(degree)
     n, D, r = field.factor.shape
+    check_degree(degree, D)
     # the number of forms is known only once they are evaluated
     size = max(1, _ONE_CALL // max(1, comb(D, degree)))
     start = 0

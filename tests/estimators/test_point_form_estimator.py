@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from tests.helpers.small_fits import SMALL
 
 import pointforms as pf
+from pointforms.estimators import cross_fit
 
 
 def test_repeats_exactly_and_leaves_torch_alone(fitted, data):
@@ -171,3 +172,39 @@ def test_batches_of_one_cloud_train_too():
     clf = pf.PointFormClassifier(forms=4, hidden=(16,), epochs=6, batch_size=1, random_state=0)
     clf.fit(task.clouds, task.labels)
     assert clf.history_[-1]["train"] < 0.5  # the constant predictor has log 2 = 0.69
+
+
+@pytest.mark.parametrize("coefficients", ["dense", "wedge"])
+@pytest.mark.parametrize("degree", [3, 60, (0, 3)])
+def test_degrees_above_the_features_are_an_error_before_any_geometry(
+    degree, coefficients, data, monkeypatch
+):
+    clouds, y, *_ = data
+    monkeypatch.setattr("pointforms.estimators.point_form_estimator.gram_fields", None)
+    above = max(np.atleast_1d(degree))
+    options = {"degree": degree, "coefficients": coefficients}
+    with pytest.raises(ValueError, match=f"degree={above} exceeds the 2 features"):
+        pf.PointFormClassifier(**options).fit(clouds, y)
+    with pytest.raises(ValueError, match=f"degree={above} exceeds the 2 features"):
+        cross_fit(pf.PointFormClassifier(**options), clouds, y, np.arange(60) % 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rank": 1}, "degree=2 with rank=1: all forms"),
+        ({"spectrum": "projector", "dimension": 1}, "degree=2 with spectrum.*d=1 are zero"),
+        ({"spectrum": "projector"}, "degree=2 with spectrum.*d=1 are zero"),
+    ],
+)
+def test_degrees_that_vanish_on_the_gram_field_are_an_error(options, message, data):
+    """All comparison matrices would be zero, or the rounding errors of a zero."""
+    clouds, y, *_ = data
+    with pytest.raises(ValueError, match=message):
+        pf.PointFormClassifier(**SMALL, degree=2, **options).fit(clouds, y)
+
+
+def test_degrees_above_the_number_of_points_are_an_error(rng):
+    clouds = [rng.normal(size=(2, 4)) for _ in range(12)]
+    with pytest.raises(ValueError, match="degree=3: the Gram fields of these clouds have rank 2"):
+        pf.PointFormClassifier(**SMALL, degree=3, dimension=1).fit(clouds, np.arange(12) % 2)

@@ -18,6 +18,7 @@ from pointforms.estimators import saving
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.trainer import Fit
+from pointforms.exterior import check_degree
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.gram import gram_fields
 from pointforms.geometry.settings import (
@@ -52,8 +53,8 @@ class PointFormEstimator(NetworkEstimator):
     Parameters
     ----------
     degree : int or sequence of int, default 1
-        Degree k of the forms. With several degrees, such as (0, 1, 2), there are `forms` forms of
-        each, and their readouts are concatenated.
+        Degree k of the forms, at most D. With several degrees, such as (0, 1, 2), there are `forms`
+        forms of each, and their readouts are concatenated.
     forms : int, default 8
         Number of forms per degree, l.
     readout : {"tri", "flat", "diag", "pool", "gram"}, default "tri"
@@ -169,6 +170,11 @@ class PointFormEstimator(NetworkEstimator):
         list of GramField
             One per cloud.
         """
+        clouds = clouds if isinstance(clouds, Sequence) else list(clouds)
+        first = clouds[0] if len(clouds) else ()
+        shape: tuple[int, ...] = np.shape(getattr(first, "points", first))
+        if len(shape) == 2:  # else the clouds are in error, and described as such below
+            check_degree(max(self.degrees()), shape[1])
         settings = GramSettings.among(self.get_params(deep=False))
         if settings.dimension is None:
             settings = replace(settings, dimension=getattr(self, "dimension_", None))
@@ -192,6 +198,14 @@ class PointFormEstimator(NetworkEstimator):
         """Raise an error if an option has a value that no fit can work with."""
         super().check_options()
         GramSettings.among(self.get_params(deep=False))
+        degrees = self.degrees()
+        if self.rank is not None and max(degrees) > self.rank:
+            raise ValueError(
+                f"degree={self.degree!r} with rank={self.rank}: all forms of a degree above the "
+                "rank of the Gram field are zero"
+            )
+        if self.spectrum == "projector" and self.dimension is not None:
+            _check_projector(max(degrees), self.dimension)
 
     def _prepare_for_fit(self, clouds: Any) -> list[GramField]:
         """Compute Gram fields and remember the dimension that they share."""
@@ -214,6 +228,14 @@ class PointFormEstimator(NetworkEstimator):
         )
 
     def _standardize(self, model: Any, store: FieldStore, fit: Fit) -> None:
+        rank, degree = store.factor.shape[-1], max(self.degrees())
+        if self.spectrum == "projector":
+            _check_projector(degree, rank)
+        if degree > rank:
+            raise ValueError(
+                f"degree={self.degree!r}: the Gram fields of these clouds have rank {rank} at "
+                "most, and all forms of a higher degree are zero on them"
+            )
         model.standardize(*store.moments(fit.train))
         model.calibrate(store.gather(torch.from_numpy(fit.train[:_CALIBRATION_CLOUDS])))
 
@@ -260,6 +282,14 @@ def insert_estimator_options(docstring: str) -> str:
     """Replace the line "[options of PointFormEstimator]" by the documentation of every option."""
     _, _, options = (PointFormEstimator.__doc__ or "").partition("Parameters\n----------\n")
     return inspect.cleandoc(docstring).replace(_PLACEHOLDER, options.strip())
+
+
+def _check_projector(degree: int, dimension: int) -> None:
+    if degree > dimension:
+        raise ValueError(
+            f'degree={degree} with spectrum="projector": all forms of a degree above '
+            f"d={dimension} are zero on projectors of that dimension"
+        )
 
 
 def gram_fields_of_one_dimension(

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from pointforms.exterior import compound
+from pointforms.exterior import check_degree, compound
 from pointforms.geometry.settings import GramSettings
 
 Measure = Literal["uniform", "volume", "volume-normalized"]
@@ -94,8 +94,9 @@ class GramField:
         Parameters
         ----------
         degree : int
-            k.
+            k, at most D.
         """
+        check_degree(degree, self.points.shape[1])
         return compound(self.matrix(), degree)
 
     def measure(self, name: Measure = "uniform") -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.utils.checkpoint import checkpoint
 
-from pointforms.exterior import COMPOUND_MAX, compound, pull
+from pointforms.exterior import COMPOUND_MAX, check_degree, compound, pull
 from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients
 from pointforms.nn.comparison import (
     compare,
@@ -41,7 +41,7 @@ class PointForms(nn.Module):
     features : int
         Number of features of the clouds, D.
     degree : int, default 1
-        Degree of the forms, k ≥ 0.
+        Degree of the forms, 0 ≤ k ≤ D.
     forms : int, default 8
         Number of forms, l.
     coefficients : {"dense", "wedge"}, default "dense"
@@ -73,6 +73,7 @@ class PointForms(nn.Module):
         terms: int = 2,
     ) -> None:
         super().__init__()
+        check_degree(degree, features)
         self.degree, self.forms = degree, forms
         self.network: DenseCoefficients | WedgeCoefficients
         if coefficients == "wedge" and degree >= 2:
