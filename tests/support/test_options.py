@@ -79,10 +79,20 @@ def test_long_values_are_cut():
         check_option("k", -(10**5000), Count)
 
 
-def test_an_option_without_a_hint_is_a_mistake_of_ours():
-    class Careless(BaseEstimator):
+def test_subclasses_of_others_need_no_hints_that_can_be_resolved():
+    class Ours(BaseEstimator):
+        size: Count
+
         def __init__(self, size=3):
             self.size = size
 
-    with pytest.raises(KeyError, match="size"):
-        check_options(Careless())
+    class Theirs(Ours):
+        color: NowhereDefined  # noqa: F821
+
+        def __init__(self, size=3, color=None, shape=None):
+            super().__init__(size)
+            self.color, self.shape = color, shape
+
+    check_options(Theirs(color="red", shape=()))
+    with pytest.raises(ValueError, match="size=0"):
+        check_options(Theirs(size=0))

@@ -118,12 +118,13 @@ def check_options(estimator: Any) -> None:
     Parameters
     ----------
     estimator : BaseEstimator
-        An estimator of scikit-learn, whose class has a type hint for each of its parameters.
+        An estimator of scikit-learn, whose class has type hints for its parameters. One without a
+        hint is not checked.
     """
     cls: Any = type(estimator)
     hints = _hints(cls)
     for name, value in estimator.get_params(deep=False).items():
-        check_option(name, value, hints[name])
+        check_option(name, value, hints.get(name, Any))
 
 
 def shown(value: object) -> str:
@@ -143,7 +144,12 @@ def shown(value: object) -> str:
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls, include_extras=True)
+    for base in cls.__mro__:
+        try:
+            return get_type_hints(base, include_extras=True)
+        except NameError:  # a class whose hints mean something only where it was defined
+            continue
+    return {}
 
 
 def _allows(hint: Any, value: Any) -> bool:
