@@ -227,7 +227,7 @@ def kill_writers(path: Path, kills: int, seed: int = 0) -> None:
         os.kill(child, signal.SIGKILL)
         assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
         with Store(path) as store:  # it is sound, or this raises an error
-            whole = Counter(record.fold for record in store.records())
+            whole = Counter(record.seed // _WHOLE for record in store.records())
         assert set(whole.values()) <= {_WHOLE}
         assert len(whole) >= before  # nothing is lost
         before = len(whole)
@@ -240,8 +240,9 @@ def _write_without_end(path: Path) -> None:
         with Store(path) as store:
             run = store.begin("", "local", 1)
             first = len(store.keys()) // _WHOLE
-            for fold in range(first, first + 4):
-                unit = Unit(row, tuple((fold, seed) for seed in range(_WHOLE)))
+            for number in range(first, first + 4):
+                seeds = range(number * _WHOLE, (number + 1) * _WHOLE)
+                unit = Unit(row, tuple((0, seed) for seed in seeds))
                 assert store.claim(run, unit) == unit
                 store.finish(run, [Record(row, *fit, auroc=0.5) for fit in unit.fits])
             store.end(run)
