@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import PCA
@@ -19,7 +20,7 @@ from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -27,6 +28,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pointforms.estimators.targets import ClassTargets, check_groups
 from pointforms.geometry.field import GramField
+from pointforms.nn.origins import common_origin
 from pointforms.summaries import PooledSummaries
 from pointforms.support.checks import check_choice
 from pointforms.support.cloud_estimator import TakesClouds
@@ -217,17 +219,29 @@ def _logistic_model(C: float, warm_start: bool = False) -> Any:
 
 
 def _forest(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
+    # trees work in single precision, so what large features share is subtracted first
+    origin = common_origin([torch.from_numpy(X)]).numpy()
+    shift = FunctionTransformer(_minus, kw_args={"origin": origin})
+
+    def forest(trees: int, share: float | str) -> Any:
+        model = RandomForestClassifier(trees, max_features=share, random_state=seed)
+        return make_pipeline(shift, model)
+
     losses = []
     for share in _FOREST_SHARES if folds else ():
-        model = RandomForestClassifier(_TREES_TO_CHOOSE, max_features=share, random_state=seed)
+        model = forest(_TREES_TO_CHOOSE, share)
         probabilities = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
         # a class that no tree votes for is improbable, not impossible
         votes = probabilities * _TREES_TO_CHOOSE + 1
         losses.append(log_loss(y, votes / votes.sum(1, keepdims=True)))
     chosen = {"max_features": _FOREST_SHARES[int(np.argmin(losses))]} if folds else {}
-    options: dict[str, Any] = {"max_features": "sqrt"} | chosen
-    model = RandomForestClassifier(_TREES, random_state=seed, **options).fit(X, y)
+    model = forest(_TREES, chosen.get("max_features", "sqrt")).fit(X, y)
     return model, chosen, min(losses, default=np.inf)
+
+
+def _minus(X: np.ndarray, origin: np.ndarray) -> np.ndarray:
+    shifted: np.ndarray = X - origin
+    return shifted
 
 
 def _svm(X: np.ndarray, y: np.ndarray, folds: Folds, seed: int) -> _Fitted:
