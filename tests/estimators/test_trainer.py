@@ -23,7 +23,7 @@ def setting(readout: str = "tri"):
     def make_model(fit: Fit):
         torch.manual_seed(fit.seed)
         model = PointFormNetwork(2, 2, readout=readout, forms=4, hidden=(16,), head=8).double()
-        model.standardize(*store.moments(fit.train))
+        model.standardize(*store.moments(fit.train), store.origin)
         return model
 
     loss = lambda out, y: functional.cross_entropy(out, y, reduction="none")  # noqa: E731

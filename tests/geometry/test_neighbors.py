@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pointforms.geometry.neighbors import neighbor_lists, neighbors_of, representatives
+from pointforms.geometry.neighbors import neighbor_lists, neighbors_of
 
 
 def exact(points: torch.Tensor, k: int) -> torch.Tensor:
@@ -75,36 +75,19 @@ def test_enough_neighbors_make_the_graph_complete():
     assert lists.complete
     assert lists.gather(points).shape == (2, 9, 9, 3)
     torch.testing.assert_close(lists.nearest_sq(4), exact(points, 4))
-    narrow = lists.narrow(4)
-    assert not narrow.complete
-    torch.testing.assert_close(narrow.sq, exact(points, 4))
-    assert torch.equal(narrow.index[1, :, 0], torch.arange(9, 18))
+    nearest = lists.sort(4)
+    assert not nearest.complete
+    torch.testing.assert_close(nearest.sq, exact(points, 4))
+    assert torch.equal(nearest.index[1, :, 0], torch.arange(9, 18))
 
 
-def test_neighbors_of_some_rows():
+@pytest.mark.parametrize("method", ["brute", "tree"])
+def test_neighbors_of_some_rows(method):
     points = torch.randn(300, 5, dtype=torch.float64)
     rows = torch.tensor([4, 17, 200])
-    sq, index = neighbors_of(points, rows, 7)
+    sq, index = neighbors_of(points, rows, 7, method)
     torch.testing.assert_close(sq, exact(points.unsqueeze(0), 7)[0, rows])
     assert torch.equal(index[:, 0], rows)
-
-
-def test_representatives_do_not_depend_on_order():
-    points = torch.randn(1, 100, 3, dtype=torch.float64)
-    order = torch.randperm(100)
-    chosen = points[0, representatives(points, 10)[0]]
-    again = points[0, order][representatives(points[:, order], 10)[0]]
-    assert torch.equal(chosen, again)
-    assert representatives(points, 500).shape == (1, 100)
-
-
-def test_representatives_of_a_grid_do_not_depend_on_order():
-    axis = torch.arange(-10.0, 11.0, dtype=torch.float64) / 16
-    grid = torch.cartesian_prod(axis, axis).unsqueeze(0)  # many points share a radius
-    shuffled = grid[:, torch.randperm(441)]
-    assert torch.equal(
-        grid[0, representatives(grid, 40)[0]], shuffled[0, representatives(shuffled, 40)[0]]
-    )
 
 
 def test_approximate_search_says_what_it_needs(monkeypatch):

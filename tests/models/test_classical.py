@@ -67,6 +67,17 @@ def test_order_of_points_does_not_matter(fitted, name, rng):
     )
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_an_offset_of_all_coordinates_changes_no_prediction(fitted, data, name):
+    near, _ = blobs(np.random.default_rng(1), 12)
+    far = MODELS[name](0).fit([cloud + 2.0**27 for cloud in data[0]], data[1])
+    np.testing.assert_allclose(
+        far.predict_proba([cloud + 2.0**27 for cloud in near]),
+        fitted[name].predict_proba(near),
+        atol=1e-3,
+    )
+
+
 @pytest.mark.parametrize("name", ["logistic", "random forms"])
 def test_a_clone_repeats_the_fit(fitted, data, name):
     again = clone(fitted[name])

@@ -87,6 +87,18 @@ def test_ragged_clouds_and_repeatable_fits(name, rng):
         model.predict_proba([rng.normal(size=(9, 2))])
 
 
+@pytest.mark.parametrize("name", NEURAL)
+def test_an_offset_of_all_coordinates_changes_no_prediction(name, rng):
+    """Single precision would round 2^27 + x to multiples of 16."""
+    near = [np.round(rng.normal(size=(12, 3)) * 2**20) / 2**20 for _ in range(16)]
+    y = np.arange(16) % 2
+    found = []
+    for clouds in (near, [cloud + 2.0**27 for cloud in near]):
+        model = NeuralClassifier(network=name, neighbors=5, epochs=1, random_state=0)
+        found.append(model.fit(clouds[:12], y[:12]).predict_proba(clouds[12:]))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-4)
+
+
 def test_graphs_are_shared(rng):
     clouds = [rng.normal(size=(10, 2)) for _ in range(12)]
     graphs = NeuralClassifier(network="gcn").prepare(clouds)

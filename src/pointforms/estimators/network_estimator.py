@@ -13,7 +13,7 @@ import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
+from torch import Tensor, nn
 
 from pointforms.clouds import cloud_list
 from pointforms.estimators.per_cloud import check_groups
@@ -58,8 +58,12 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         """Compute from each cloud what does not depend on labels, for many fits to share."""
 
     @abstractmethod
-    def make_store(self, prepared: Sequence[Any]) -> Store:
-        """Turn prepared clouds into tensors, from which batches are gathered."""
+    def make_store(self, prepared: Sequence[Any], origin: Tensor | None = None) -> Store:
+        """Turn prepared clouds into tensors, from which batches are gathered.
+
+        Points become differences from the origin (D,), which is that of a trained network, or by
+        default one near the clouds.
+        """
 
     @abstractmethod
     def _new_model(self, outputs: int) -> nn.Module:
@@ -218,7 +222,7 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         return prepared
 
     def _prediction_store(self, clouds: Any) -> Store:
-        return self.make_store(self.prepare_for_prediction(clouds))
+        return self.make_store(self.prepare_for_prediction(clouds), self.model_.origin)
 
     def count_parameters(self) -> int:
         """Return the number of trainable parameters of the fitted network."""

@@ -187,10 +187,22 @@ class PointFormEstimator(NetworkEstimator):
             clouds, settings, n_jobs=self.n_jobs, progress=self.progress, cache=self.cache
         )
 
-    def make_store(self, prepared: Sequence[GramField]) -> FieldStore:
-        """Turn Gram fields into tensors, from which batches are gathered."""
+    def make_store(
+        self, prepared: Sequence[GramField], origin: torch.Tensor | None = None
+    ) -> FieldStore:
+        """Turn Gram fields into tensors, from which batches are gathered.
+
+        Parameters
+        ----------
+        prepared : sequence of GramField
+            One per cloud.
+        origin : Tensor or None, shape (D,), default None
+            What is subtracted from the points: the origin of a trained network, or by default one
+            near the clouds.
+        """
         degrees = self.degrees() if self.coefficients == "dense" else ()
-        return FieldStore(prepared, self.measure, degrees, getattr(torch, self.dtype), self.device)
+        dtype = getattr(torch, self.dtype)
+        return FieldStore(prepared, self.measure, degrees, dtype, self.device, origin)
 
     def make_stores(
         self, prepared: Sequence[GramField], trainings: Sequence[np.ndarray]
@@ -262,7 +274,7 @@ class PointFormEstimator(NetworkEstimator):
                 f"degree={self.degree!r}: the Gram fields of these clouds have rank {rank} at "
                 "most, and all forms of a higher degree are zero on them"
             )
-        model.standardize(*store.moments(fit.train))
+        model.standardize(*store.moments(fit.train), store.origin)
         model.calibrate(store.gather(torch.from_numpy(fit.train[:_CALIBRATION_CLOUDS])))
 
     # --- the fitted estimator ---------------------------------------------------------------

@@ -169,7 +169,9 @@ def _unpacked(file: BinaryIO, size: int, old: Path | None) -> tuple[Any, str]:
         raise ValueError("its weights are not those of a saved estimator")
     estimator, device = _without_network(config, header)
     network = _network(estimator, header)
-    bytes_of_tensors = sum(t.numel() * t.element_size() for t in network.state_dict().values())
+    bytes_of_tensors = sum(
+        t.numel() * t.element_size() for name, t in network.state_dict().items() if name in header
+    )
     if 8 + length + bytes_of_tensors != size:
         raise ValueError(f"its weights are damaged: {size} bytes do not fit the header")
     file.seek(0)
@@ -228,6 +230,8 @@ def _network(estimator: Any, header: dict[str, Any]) -> torch.nn.Module:
         network: torch.nn.Module = estimator._new_model(_outputs(estimator, header))
         network = network.to(getattr(torch, estimator.dtype))
     expected = network.state_dict()
+    if "origin" not in header:  # a model of version 0.2.0 or older, whose origin is 0
+        del expected["origin"]
     for name in sorted(expected.keys() | header.keys()):
         if name not in expected:
             raise ValueError(f"it has weights {name!r}, which its options do not describe")

@@ -54,7 +54,9 @@ def coefficients(model: Any, points: Any, degree: int | None = None) -> np.ndarr
             f"points have shape {tuple(given.shape)}: expected (n, {len(network.mean)})"
         )
     with torch.no_grad():
-        F: np.ndarray = evaluate(network, layer, given.to(network.mean)).double().cpu().numpy()
+        F: np.ndarray = (
+            evaluate(network, layer, given.to(network.mean.device)).double().cpu().numpy()
+        )
     return F
 
 
@@ -123,7 +125,9 @@ def evaluate(network: PointFormNetwork, layer: PointForms, points: Tensor) -> Te
 
     For wedge forms (Σ α_1 ∧ ... ∧ α_k)_I = Σ det[α_a,i_b], the minors of the 1-forms.
     """
-    values: Tensor = layer.network((points - network.mean) / network.scale)
+    # in double precision, since points far from 0 share their leading digits with the origin
+    x = (points.double() - network.origin).to(network.mean)
+    values: Tensor = layer.network((x - network.mean) / network.scale)
     if isinstance(layer.network, WedgeCoefficients):
         one_forms = values.unflatten(-2, (layer.forms, layer.network.terms, layer.degree))
         return compound(one_forms, layer.degree).squeeze(-2).sum(-2)

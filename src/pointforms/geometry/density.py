@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pointforms.geometry.neighbors import NeighborLists
+from pointforms.geometry.ties import end_weights, resolution
 from pointforms.geometry.truncation import log_kept_mass
 
 # A point with k₀ copies of itself has no scale of its own: if its scale is below the first share of
@@ -30,11 +31,13 @@ def local_scale(nearest_sq: Tensor) -> Tensor:
     Tensor, shape (B, n)
     """
     r0 = (nearest_sq.sum(-1) / (nearest_sq.shape[-1] - 1)).sqrt()
+    zero = resolution(r0.dtype)  # rotated copies differ by rounding errors
     # the median ignores outliers; it is 0 where half the points are copies
     typical = r0.median(-1, keepdim=True).values
-    typical = torch.where(typical > 0, typical, r0.mean(-1, keepdim=True))
+    typical = torch.where(typical > zero, typical, r0.mean(-1, keepdim=True))
     typical = typical.clamp_min(_EXTENT_FLOOR)
-    return torch.where(r0 > _NO_SCALE * typical, r0, _SCALE_OF_COPIES * typical)
+    real = r0 > (_NO_SCALE * typical).clamp_min(zero)
+    return torch.where(real, r0, _SCALE_OF_COPIES * typical)
 
 
 def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
@@ -44,7 +47,8 @@ def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Te
 
     in logarithms, since r₀^d leaves the floating-point range at moderate d. The list stops at its
     last neighbour m, so the second estimate divides by P(d/2, |p_i - p_m|² / (2 r₀_i r₀_m)), with
-    the scales of both ends, since lists at the edge of a sparse region end in a dense one.
+    the scales of both ends, since lists at the edge of a sparse region end in a dense one. Points
+    tied at the last distance are averaged.
 
     Parameters
     ----------
@@ -63,8 +67,10 @@ def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Te
     n = r0.shape[1]
     product = (2.0 * r0).unsqueeze(-1) * lists.gather(r0)
     exponent = torch.div(lists.sq, product, out=product)
-    last = exponent[..., -1].clone()
-    total = exponent.neg_().exp_().sum(-1)
+    ends = None if lists.complete else end_weights(lists)
+    last = exponent[..., -1].clone() if ends is None else (exponent * ends).sum(-1)
+    K = exponent.neg_().exp_()
+    total = (K if lists.share is None else K.mul_(lists.share)).sum(-1)
     log_q0 = total.log() - d * (r0.log() + 0.5 * math.log(2 * math.pi)) - math.log(n)
     if lists.complete:
         return log_q0, log_q0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
@@ -12,7 +13,9 @@ from torch import Tensor
 from pointforms.clouds import CloudLike, as_cloud
 from pointforms.geometry.bandwidth import steepest, wide_exponents
 from pointforms.geometry.density import local_scale
-from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists, representatives
+from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists
+from pointforms.geometry.representatives import representatives
+from pointforms.geometry.ties import nearest
 from pointforms.geometry.units import own_units
 from pointforms.support.checks import check_int
 
@@ -49,23 +52,36 @@ def local_pca_dimension(points: Tensor, lists: NeighborLists) -> Tensor:
     Tensor, shape (B, 1)
         Whole numbers in the dtype of the points.
     """
-    n = points.shape[1]
+    n, D = points.shape[1:]
     if lists.complete:
-        lists = lists.narrow(min(n, _COMPLETE_NEIGHBORS))
+        lists = nearest(lists, points, min(n, _COMPLETE_NEIGHBORS))
+    k = lists.length
     if lists.complete:  # every neighbourhood is the whole cloud
-        neighborhoods = points.unsqueeze(1)
+        spectrum = _mean_relative_spectrum([(points.unsqueeze(1), None)])
     else:
-        k = lists.sq.shape[-1]
-        most = min(_MAX_POINTS, 4 * BLOCK // (k * points.shape[-1]))
-        rows = representatives(points, max(_MIN_POINTS, min(_COVER * n // k, most)))
-        assert lists.index is not None
-        chosen = lists.index.gather(1, rows.unsqueeze(-1).expand(-1, -1, lists.index.shape[-1]))
-        neighborhoods = points.flatten(0, 1)[chosen]
-    spectrum = _mean_relative_spectrum(neighborhoods)
-    thresholds = torch.from_numpy(_thresholds(spectrum.shape[-1], neighborhoods.shape[-2]))
-    thresholds = thresholds.to(spectrum)
+        most = min(_MAX_POINTS, 4 * BLOCK // (k * D))
+        count = max(_MIN_POINTS, min(_COVER * n // k, most))
+        rows = representatives(points, count, lists.sum_of_squares)
+        spectrum = _mean_relative_spectrum(_neighborhoods(points, lists, rows))
+    spectrum = spectrum[..., : min(k, D)]
+    thresholds = torch.from_numpy(_thresholds(spectrum.shape[-1], k)).to(spectrum)
     counts = (spectrum > thresholds).to(points.dtype).cumprod(-1)
     return counts.sum(-1, keepdim=True).clamp_min_(1)
+
+
+def _neighborhoods(
+    points: Tensor, lists: NeighborLists, rows: Tensor
+) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Yield the neighbours of rows (B, m), (B, m', k, D), with their weights (B, m', k)."""
+    assert lists.index is not None
+    flat = points.flatten(0, 1)
+    width = lists.index.shape[-1]
+    # lists with ties can be much longer than others
+    size = rows.shape[1] if lists.share is None else max(1, 4 * BLOCK // (width * flat.shape[-1]))
+    for part in rows.split(size, dim=1):
+        places = part.unsqueeze(-1).expand(-1, -1, width)
+        share = None if lists.share is None else lists.share.gather(1, places)
+        yield flat[lists.index.gather(1, places)], share
 
 
 @lru_cache(maxsize=1024)
@@ -76,20 +92,29 @@ def _thresholds(count: int, k: int) -> np.ndarray:
     return shares
 
 
-def _mean_relative_spectrum(neighborhoods: Tensor) -> Tensor:
-    """Average covariance eigenvalues relative to the largest: (B, m, k, D) -> (B, min(k, D)).
+def _mean_relative_spectrum(blocks: Iterable[tuple[Tensor, Tensor | None]]) -> Tensor:
+    """Average covariance eigenvalues relative to the largest: (B, min(k, D)), in descending order.
 
-    In descending order. Neighbourhoods of copies of one point are left out.
+    Blocks are neighbourhoods (B, m, k, D) with the weights of the neighbours (B, m, k).
+    Neighbourhoods of copies of one point are left out.
     """
-    centered = neighborhoods - neighborhoods.mean(-2, keepdim=True)
-    k, D = centered.shape[-2:]
-    small = centered @ centered.mT if k < D else centered.mT @ centered
-    values = torch.linalg.eigvalsh(small)
-    largest = values[..., -1:]
-    # copies of a point vary by rounding errors only, in clouds whose extent is about one
-    real = largest > k * (64 * torch.finfo(values.dtype).eps) ** 2
-    relative: Tensor = torch.where(real, values / largest, 0.0).sum(1)
-    mean: Tensor = relative / real.sum(1).clamp_min(1)
+    total, count = torch.zeros(()), torch.zeros(())
+    for neighborhoods, share in blocks:
+        if share is None:
+            centered = neighborhoods - neighborhoods.mean(-2, keepdim=True)
+        else:
+            weights = share / share.sum(-1, keepdim=True)
+            centered = neighborhoods - weights.unsqueeze(-2) @ neighborhoods
+            centered = centered * share.sqrt().unsqueeze(-1)
+        k, D = centered.shape[-2:]
+        small = centered @ centered.mT if k < D else centered.mT @ centered
+        values = torch.linalg.eigvalsh(small)
+        largest = values[..., -1:]
+        # copies of a point vary by rounding errors only, in clouds whose extent is about one
+        real = largest > k * (64 * torch.finfo(values.dtype).eps) ** 2
+        total = torch.where(real, values / largest, 0.0).sum(1) + total
+        count = real.sum(1) + count
+    mean: Tensor = total / count.clamp_min(1)
     return mean.flip(-1)
 
 
@@ -97,7 +122,7 @@ def slope_dimension(points: Tensor) -> Tensor:
     """Return twice the steepest slope of log S against log ε, with ρ = r₀: (B,)."""
     count = min(_SLOPE_SCALE_NEIGHBORS, points.shape[1])
     r0 = local_scale(neighbor_lists(points, count).nearest_sq(count))
-    return torch.stack([2 * steepest(wide)[1] for wide in wide_exponents(points, r0)])
+    return torch.stack([2 * steepest(*wide)[1] for wide in wide_exponents(points, r0)])
 
 
 def estimate_dimension(
@@ -130,7 +155,8 @@ def estimate_dimension(
     check_int("neighbors", neighbors, at_least=2)
     x = own_units(as_cloud(points).unsqueeze(0))[0]
     if method == "local-pca":
-        return float(local_pca_dimension(x, neighbor_lists(x, min(neighbors, x.shape[1]))))
+        k = min(neighbors, x.shape[1])
+        return float(local_pca_dimension(x, nearest(neighbor_lists(x, k + 1), x, k)))
     if method == "slope":
         return float(slope_dimension(x))
     raise ValueError(f"method={method!r}: expected one of 'local-pca', 'slope'")

@@ -13,6 +13,7 @@ from pointforms.geometry.dimension import local_pca_dimension
 from pointforms.geometry.kernel import Kernel, diffusion_kernel, exponents, log_bandwidth
 from pointforms.geometry.neighbors import NeighborLists, neighbor_lists
 from pointforms.geometry.settings import GramSettings
+from pointforms.geometry.ties import nearest
 from pointforms.geometry.units import own_units
 
 
@@ -35,14 +36,17 @@ class Geometry:
         return self.kernel.log_rho.exp() * self.unit.squeeze(-1)
 
 
-def estimate_geometry(points: Tensor, settings: GramSettings) -> Geometry:
-    """Estimate neighbours, scale, dimension, density, bandwidth and kernel of (B, n, D)."""
+def estimate_geometry(points: Tensor, settings: GramSettings, merge: bool = True) -> Geometry:
+    """Estimate neighbours, scale, dimension, density, bandwidth and kernel of (B, n, D).
+
+    `merge` is that of :func:`pointforms.geometry.ties.nearest`.
+    """
     n = points.shape[1]
     k, k0 = settings.list_length(n), settings.density_list_length(n)
     x, unit = own_units(points)
-    lists = neighbor_lists(x, max(k, k0), settings.search)
+    lists = neighbor_lists(x, max(k + 1, k0), settings.search)  # one more, to notice ties
     r0 = local_scale(lists.nearest_sq(k0))
-    lists = lists.narrow(k)
+    lists = nearest(lists, x, k, settings.search, merge)
     if settings.dimension is None:
         d = local_pca_dimension(x, lists)
     else:
@@ -52,7 +56,7 @@ def estimate_geometry(points: Tensor, settings: GramSettings) -> Geometry:
     log_rho = log_bandwidth(log_q0, r0, d, log_unit, settings)
     u = exponents(lists, log_rho)
     if settings.bandwidth == "auto":
-        steepest_epsilons = [steepest(wide)[0] for wide in wide_exponents(x, log_rho.exp())]
+        steepest_epsilons = [steepest(*wide)[0] for wide in wide_exponents(x, log_rho.exp())]
         epsilon = torch.stack(steepest_epsilons).unsqueeze(-1)
     else:
         epsilon = torch.full_like(log_unit, float(settings.bandwidth))

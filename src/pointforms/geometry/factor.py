@@ -11,6 +11,7 @@ from torch import Tensor
 from pointforms.geometry.estimate import Geometry
 from pointforms.geometry.neighbors import BLOCK
 from pointforms.geometry.settings import Center, GramSettings
+from pointforms.geometry.ties import resolution
 
 
 def gram_factors(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Tensor]:
@@ -24,7 +25,7 @@ def gram_factors(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Te
     r = min(k, int(geometry.dimension.max()) if projector else D, settings.rank or D)
     V = geometry.points.new_empty(B * n, D, r)
     trace, lost = V.new_empty(B * n), V.new_zeros(B, n)
-    for rows, columns in weighted_differences(geometry, geometry.points, settings.center):
+    for rows, columns in position_differences(geometry, settings.center):
         trace[rows] = squared_norm(columns)
         if projector:
             d = geometry.dimension.expand(B, n).flatten()[rows]
@@ -72,6 +73,18 @@ def weighted_differences(
             columns -= w.unsqueeze(1) @ columns if center == "mean" else flat[rows].unsqueeze(1)
         columns *= (w * half_rate[rows].unsqueeze(1)).sqrt_().unsqueeze(-1)
         yield rows, columns
+
+
+def position_differences(geometry: Geometry, center: Center) -> Iterator[tuple[slice, Tensor]]:
+    """Yield the :func:`weighted_differences` of the points themselves.
+
+    They are zero, not rounding errors, where all neighbours are copies of the point.
+    """
+    lists = geometry.lists
+    varied = (lists.sq[..., -1].sqrt() > resolution(lists.sq.dtype)).view(-1, 1, 1)
+    keep = lists.complete or bool(varied.all())
+    for rows, columns in weighted_differences(geometry, geometry.points, center):
+        yield rows, columns if keep else columns * varied[rows]
 
 
 def _row_blocks(B: int, n: int, size: int, whole_clouds: bool) -> Iterator[slice]:

@@ -29,7 +29,8 @@ class GramField:
     points : Tensor, shape (n, D)
         The cloud.
     factor : Tensor, shape (n, D, r)
-        V, from which everything else derives; r ≤ min(D, neighbors).
+        V, from which everything else derives; r ≤ D, and r ≤ neighbors unless points are tied at
+        the end of a neighbourhood.
     log_density : Tensor, shape (n,)
         log q₀, the sampling density with respect to d-dimensional volume.
     scale : Tensor, shape (n,)

@@ -256,7 +256,7 @@ def _fields_of_batch(points: Tensor, settings: GramSettings) -> list[GramField]:
                 scale=parts[3],
                 dimension=d,
                 bandwidth=float(geometry.kernel.epsilon[b, 0]),
-                neighbors=geometry.kernel.weights.shape[-1],
+                neighbors=settings.list_length(points.shape[1]),
                 discarded_trace=parts[4],
                 settings=settings,
             )

@@ -95,6 +95,8 @@ def diffusion_kernel(
     The exponents u from :func:`exponents` are overwritten.
     """
     log_K = u.mul_(-1.0 / epsilon.unsqueeze(-1))
+    if lists.share is not None:
+        log_K += lists.share.log()
     if settings.alpha != 0.0:
         log_q = torch.logsumexp(log_K, -1) - d * log_rho
         log_K -= settings.alpha * lists.gather(log_q)

@@ -19,8 +19,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pointforms.geometry.density import local_scale
 from pointforms.geometry.factor import leading_directions
-from pointforms.geometry.neighbors import BLOCK, neighbors_of, representatives
+from pointforms.geometry.neighbors import BLOCK, neighbor_lists
+from pointforms.geometry.representatives import representatives
+from pointforms.geometry.ties import nearest_of, shares
 from pointforms.geometry.units import own_units
 
 CANDIDATES = (16, 32, 64, 128, 256)
@@ -44,10 +47,14 @@ def choose_neighbors(cloud: Tensor, dimension: int | None = None) -> int:
         return min(n, max(_USUAL, 4 * (dimension or 1)))
     x = own_units(cloud.unsqueeze(0))[0]
     most = 4 * BLOCK // (counts[-1] * D)  # limits the memory of wide neighbourhoods
-    rows = representatives(x, max(_MIN_POINTS, min(_MAX_POINTS, most)))[0]
-    sq, index = neighbors_of(x[0], rows, counts[-1])
+    rows = representatives(
+        x,
+        max(_MIN_POINTS, min(_MAX_POINTS, most)),
+        lambda: local_scale(neighbor_lists(x, counts[0]).nearest_sq(counts[0])),
+    )[0]
+    sq, index = nearest_of(x[0], rows, counts[-1], 4 * BLOCK // (len(rows) * D))
     neighborhoods = x[0][index]
-    scales = {k: _local_spectrum(neighborhoods[:, :k], sq[:, :k]) for k in counts}
+    scales = {k: _local_spectrum(neighborhoods, sq, k) for k in counts}
 
     d = dimension or _widest_gap(scales)
     counts = [k for k in counts if 4 * d <= k]
@@ -68,6 +75,12 @@ class _Spectrum:
     trace: Tensor  # (m,)
     effective: Tensor  # (m,), 1 / Σ w², the effective number of neighbours
 
+    def determined(self, d: int) -> Tensor:
+        """Return whether more than rounding errors separate the d-th eigenvalue from the next."""
+        least = torch.finfo(self.values.dtype).eps ** 0.5 * self.values[:, 0]
+        separate: Tensor = self.values[:, d - 1] - self.values[:, d] > least
+        return separate
+
     def spread(self, d: int) -> float:
         """Return the mean standard error of the top-d eigenspace, in radians."""
         normal = (self.trace - self.values[:, :d].sum(-1)).clamp_min(0)
@@ -75,16 +88,28 @@ class _Spectrum:
         return float(angle.nan_to_num(1.0).clamp_max(1.0).mean())
 
 
-def _local_spectrum(neighborhoods: Tensor, sq: Tensor) -> _Spectrum:
-    """Decompose kernel-weighted covariances of neighbours (m, k, D) at squared distances (m, k)."""
-    k, D = neighborhoods.shape[1:]
+def _local_spectrum(neighborhoods: Tensor, sq: Tensor, k: int) -> _Spectrum:
+    """Decompose kernel-weighted covariances of the k nearest points.
+
+    They are the first of the neighbours (m, w, D) at squared distances (m, w), ascending. Those
+    tied at the last distance share its places.
+    """
+    share = shares(sq, k)
+    if share is None:
+        neighborhoods, sq = neighborhoods[:, :k], sq[:, :k]
+    width, D = neighborhoods.shape[1:]
     r0_sq = sq[:, 1 : max(8, k // 4)].mean(-1, keepdim=True)
     w = torch.exp(sq / (-4.0 * torch.where(r0_sq > 0, r0_sq, 1.0)))
+    w = w if share is None else w * share
     w = w / w.sum(-1, keepdim=True)
     columns = (neighborhoods - w.unsqueeze(1) @ neighborhoods) * w.sqrt().unsqueeze(-1)
-    values, directions = leading_directions(columns, min(k, D))
+    if share is not None:  # copies of a point vary by rounding errors only
+        columns = columns * (w * sq > 0).any(-1).view(-1, 1, 1)
+    values, directions = leading_directions(columns, min(width, D))
     trace = columns.square().sum((-2, -1))
-    return _Spectrum(values.clamp_min(0), directions, trace, 1.0 / w.square().sum(-1))
+    # t points with a share of m / t each count as m
+    squares = w.square() if share is None else w.square() / torch.where(share > 0, share, 1.0)
+    return _Spectrum(values.clamp_min(0), directions, trace, 1.0 / squares.sum(-1))
 
 
 def _widest_gap(scales: dict[int, _Spectrum]) -> int:
@@ -101,6 +126,10 @@ def _widest_gap(scales: dict[int, _Spectrum]) -> int:
 
 
 def _angle(A: _Spectrum, B: _Spectrum, d: int) -> float:
-    """Return the mean largest principal angle, in radians, between the top-d eigenspaces."""
+    """Return the mean largest principal angle, in radians, between the top-d eigenspaces.
+
+    Where an eigenspace is not determined, as on a grid, there is no angle, which counts as 0.
+    """
     cosines = torch.linalg.svdvals(A.directions[..., :d].mT @ B.directions[..., :d])[:, -1]
-    return float(torch.arccos(cosines.clamp(-1.0, 1.0)).mean())
+    angles = torch.arccos(cosines.clamp(-1.0, 1.0))
+    return float(torch.where(A.determined(d) & B.determined(d), angles, 0.0).mean())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -39,14 +38,26 @@ class NeighborLists:
     index : Tensor or None, shape (B, n, k)
         Rows of the flattened batch, b n + j. None stands for the complete graph, in which every
         point lists all points in order.
+    share : Tensor or None, shape (B, n, k)
+        Weight of each entry; None stands for 1. Points tied at the last distance share the last
+        places, see :mod:`pointforms.geometry.ties`, and entries beyond them have weight 0. Then the
+        last entry of `sq` is the last distance in any case.
     """
 
     sq: Tensor
     index: Tensor | None
+    share: Tensor | None = None
 
     @property
     def complete(self) -> bool:
         return self.index is None
+
+    @property
+    def length(self) -> int:
+        """Number of points that each list stands for, k: the sum of its weights."""
+        if self.share is None:
+            return self.sq.shape[-1]
+        return round(float(self.share[0, 0].sum()))
 
     def gather(self, values: Tensor) -> Tensor:
         """Look up values (B, n, ...) of the points at their neighbours: (B, n, k, ...)."""
@@ -62,14 +73,25 @@ class NeighborLists:
             return self.sq[..., :count]
         return self.sq.topk(count, dim=-1, largest=False).values
 
-    def narrow(self, k: int) -> NeighborLists:
-        """Keep the k nearest of each list."""
-        if k == self.sq.shape[-1]:
-            return self
-        if self.index is None:
-            sq, local = self.sq.topk(k, dim=-1, largest=False)
-            return _self_first(sq, local)
-        return NeighborLists(self.sq[..., :k].contiguous(), self.index[..., :k].contiguous())
+    def sum_of_squares(self) -> Tensor:
+        """Return the weighted sum of the squared distances of each list: (B, n)."""
+        return (self.sq if self.share is None else self.sq * self.share).sum(-1)
+
+    def sort(self, k: int) -> NeighborLists:
+        """Return the k nearest of each list of a complete graph, ascending."""
+        sq, local = self.sq.topk(k, dim=-1, largest=False)
+        return _self_first(sq, local)
+
+    def padded(self, width: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return `sq`, `index` and `share`, continued up to a width by entries of weight 0."""
+        assert self.index is not None
+        more = width - self.sq.shape[-1]
+        share = torch.ones_like(self.sq) if self.share is None else self.share
+        return (
+            torch.cat([self.sq, self.sq[..., -1:].expand(-1, -1, more)], -1),
+            torch.cat([self.index, self.index[..., :1].expand(-1, -1, more)], -1),
+            torch.nn.functional.pad(share, (0, more)),
+        )
 
 
 def neighbor_lists(points: Tensor, k: int, search: Search = "auto") -> NeighborLists:
@@ -81,15 +103,19 @@ def neighbor_lists(points: Tensor, k: int, search: Search = "auto") -> NeighborL
     n = points.shape[1]
     if k >= n:
         return NeighborLists(_direct_sq(points, points), None)
-    method = _choose(points) if search == "auto" else search
+    method = search_method(points, search)
     if method == "brute":
         return _brute(points, k)
     one = _tree if method == "tree" else _approximate
     return _stacked([one(cloud, k) for cloud in points])
 
 
-def neighbors_of(cloud: Tensor, rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
+def neighbors_of(
+    cloud: Tensor, rows: Tensor, k: int, method: Search = "brute"
+) -> tuple[Tensor, Tensor]:
     """Return exact squared distances and indices (m, k) of the k nearest to m rows of (n, D)."""
+    if method == "tree":
+        return _tree(cloud, k, rows)
     nearest = [
         _direct_sq(cloud.index_select(0, part), cloud).topk(k, dim=-1, largest=False)
         for part in rows.split(max(1, BLOCK // len(cloud)))
@@ -99,28 +125,10 @@ def neighbors_of(cloud: Tensor, rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
     )
 
 
-def representatives(points: Tensor, count: int) -> Tensor:
-    """Choose rows of each cloud (B, n, D), spread evenly from its middle to its rim: (B, m).
-
-    m = min(n, count). The choice does not depend on the order of the points, nor on rotations.
-    """
-    n, D = points.shape[1:]
-    rank = torch.linspace(0, n - 1, min(n, count), device=points.device).round().long()
-    # Grid points tie in radius; break ties with a fixed linear functional too small to affect
-    # other orderings.
-    tie_break = points @ torch.from_numpy(_tie_break(D)).to(points)
-    tie_break *= 64 * torch.finfo(points.dtype).eps
-    return (points.square().sum(-1) + tie_break).argsort(dim=-1)[:, rank]
-
-
-@lru_cache(maxsize=256)
-def _tie_break(D: int) -> np.ndarray:
-    """Return a linear functional with unequal coefficients."""
-    values: np.ndarray = np.arange(1, D + 1) * 0.618 % 1
-    return values
-
-
-def _choose(points: Tensor) -> Search:
+def search_method(points: Tensor, search: Search) -> Search:
+    """Return how neighbours in (B, n, D) are searched: `search` itself, or what "auto" chooses."""
+    if search != "auto":
+        return search
     _, n, D = points.shape
     if points.device.type != "cpu":
         return "brute"
@@ -167,10 +175,11 @@ def _brute_one(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return sq, index
 
 
-def _tree(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
+def _tree(cloud: Tensor, k: int, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
     values = cloud.cpu().numpy()
+    wanted = values if rows is None else values[rows.cpu().numpy()]
     workers = torch.get_num_threads()
-    distance, index = KDTree(values).query(values, k=k, workers=workers)
+    distance, index = KDTree(values).query(wanted, k=k, workers=workers)
     return torch.from_numpy(distance).to(cloud).square_(), torch.from_numpy(index).to(cloud.device)
 
 

@@ -14,7 +14,12 @@ from torch import Tensor
 
 from pointforms.clouds import CloudLike, as_cloud, as_tensor
 from pointforms.geometry.estimate import Geometry, estimate_geometry
-from pointforms.geometry.factor import calibration, squared_norm, weighted_differences
+from pointforms.geometry.factor import (
+    calibration,
+    position_differences,
+    squared_norm,
+    weighted_differences,
+)
 from pointforms.geometry.gram import resolve_neighbors
 from pointforms.geometry.kernel import exponents
 from pointforms.geometry.settings import (
@@ -171,7 +176,8 @@ def _geometry(points: CloudLike, settings: GramSettings) -> tuple[Geometry, Gram
     cloud = as_cloud(points)
     settings.check_width(cloud.shape[1])
     settings = resolve_neighbors(cloud, settings)
-    return estimate_geometry(cloud.unsqueeze(0), settings), settings
+    # functions may differ between copies of a point
+    return estimate_geometry(cloud.unsqueeze(0), settings, merge=False), settings
 
 
 def _checked_values(values: Any, name: str, geometry: Geometry) -> Tensor:
@@ -189,7 +195,7 @@ def _factor(geometry: Geometry, settings: GramSettings) -> Tensor:
     per_area = 1.0 / geometry.unit.flatten().square()
     if settings.calibrate is False:
         return per_area
-    blocks = weighted_differences(geometry, geometry.points, settings.center)
+    blocks = position_differences(geometry, settings.center)
     trace = torch.cat([squared_norm(columns) for _, columns in blocks]).unsqueeze(0)
     return per_area * calibration(trace, geometry.dimension, settings.calibrate).flatten()
 
@@ -208,12 +214,12 @@ def _undirected(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Ten
     row = own.repeat_interleave(k)
     column = own.repeat(n) if lists.index is None else lists.index.flatten()
     K = torch.exp(exponents(lists, kernel.log_rho) / -kernel.epsilon.unsqueeze(-1)).flatten()
-    # K_ij = K_ji, so an edge listed from both ends is the mean of the two
-    places = torch.stack([torch.cat([row, column]), torch.cat([column, row])])
-    both = torch.stack([K, torch.ones_like(K)], -1).repeat(2, 1)
-    edges = _sparse(places, both, (n, n, 2))
-    row, column = edges.indices()
-    K = edges.values()[:, 0] / edges.values()[:, 1]
+    K = K if lists.share is None else K * lists.share.flatten()
+    # K_ij = K_ji up to rounding errors and shares: an edge listed from both ends is the larger
+    edges = torch.cat([row * n + column, column * n + row])
+    edges, entry = edges.unique(return_inverse=True)
+    K = K.new_zeros(len(edges)).scatter_reduce(0, entry, K.repeat(2), "amax")
+    row, column = edges // n, edges % n
 
     def row_sums(values: Tensor) -> Tensor:
         return values.new_zeros(n).index_add(0, row, values)

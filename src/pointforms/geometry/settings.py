@@ -49,7 +49,8 @@ class GramSettings:
     ----------
     neighbors : int or "auto", default 32
         Number of points in each neighbourhood, the point itself included; a smaller cloud is its
-        own neighbourhood. "auto" chooses 16 to 256 by the noise and curvature of the data.
+        own neighbourhood. Points tied at the last distance share the places that are left. "auto"
+        chooses 16 to 256 by the noise and curvature of the data.
     dimension : int or None, default None
         Intrinsic dimension d. None estimates it by local PCA.
     bandwidth : float or "auto", default 1.0

@@ -122,9 +122,13 @@ class GraphStore(WholeCloudStore):
     """Clouds with a graph on each."""
 
     def __init__(
-        self, graphs: Sequence[CloudGraph], dtype: torch.dtype, device: torch.device | str
+        self,
+        graphs: Sequence[CloudGraph],
+        dtype: torch.dtype,
+        device: torch.device | str,
+        origin: Tensor | None = None,
     ) -> None:
-        super().__init__([graph.points for graph in graphs], dtype, device)
+        super().__init__([graph.points for graph in graphs], dtype, device, origin)
         self.lists = SparseBlocks(
             [graph.starts for graph in graphs], [graph.neighbors for graph in graphs], device
         )

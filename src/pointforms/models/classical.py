@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
+import torch
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -19,8 +20,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -30,6 +31,7 @@ from pointforms.clouds import cloud_list
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.targets import ClassTargets
 from pointforms.geometry.field import GramField
+from pointforms.nn.origins import common_origin
 from pointforms.summaries import PooledSummaries
 from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import RandomState, shown
@@ -252,20 +254,32 @@ def _logistic_model(C: float, warm_start: bool = False) -> Any:
 def _forest(
     X: np.ndarray, y: np.ndarray, folds: Folds, seed: int, weights: np.ndarray | None = None
 ) -> _Fitted:
+    # trees work in single precision, so what large features share is subtracted first
+    origin = common_origin([torch.from_numpy(X)]).numpy()
+    shift = FunctionTransformer(_minus, kw_args={"origin": origin})
+
+    def forest(trees: int, share: float | str) -> Any:
+        model = RandomForestClassifier(trees, max_features=share, random_state=seed)
+        return Pipeline([("shift", shift), ("forest", model)])
+
+    given = {"forest__sample_weight": weights}
     losses = []
-    given = {"sample_weight": weights}
     for share in _FOREST_SHARES if folds else ():
-        model = RandomForestClassifier(_TREES_TO_CHOOSE, max_features=share, random_state=seed)
+        model = forest(_TREES_TO_CHOOSE, share)
         probabilities = cross_val_predict(
             model, X, y, cv=folds, method="predict_proba", params=given
         )
         # a class that no tree votes for is improbable, not impossible
         votes = probabilities * _TREES_TO_CHOOSE + 1
-        losses.append(log_loss(y, votes / votes.sum(1, keepdims=True), **given))
+        losses.append(log_loss(y, votes / votes.sum(1, keepdims=True), sample_weight=weights))
     chosen = {"max_features": _FOREST_SHARES[int(np.argmin(losses))]} if folds else {}
-    options: dict[str, Any] = {"max_features": "sqrt"} | chosen
-    model = RandomForestClassifier(_TREES, random_state=seed, **options).fit(X, y, weights)
+    model = forest(_TREES, chosen.get("max_features", "sqrt")).fit(X, y, **given)
     return model, chosen, min(losses, default=np.inf)
+
+
+def _minus(X: np.ndarray, origin: np.ndarray) -> np.ndarray:
+    shifted: np.ndarray = X - origin
+    return shifted
 
 
 def _svm(

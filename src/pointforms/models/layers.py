@@ -9,21 +9,25 @@ import torch
 from torch import Tensor, nn
 
 from pointforms.nn.network import FeatureNorm
+from pointforms.nn.origins import register_origin
 
 
 class Standardized(nn.Module):
     """A network whose input is (x - mean) / scale, with statistics of its training clouds."""
 
+    origin: Tensor
     mean: Tensor
     scale: Tensor
 
     def __init__(self, features: int) -> None:
         super().__init__()
+        register_origin(self, features)
         self.register_buffer("mean", torch.zeros(features))
         self.register_buffer("scale", torch.ones(features))
 
-    def standardize(self, mean: Tensor, scale: Tensor) -> None:
-        """Set the statistics."""
+    def standardize(self, mean: Tensor, scale: Tensor, origin: Tensor) -> None:
+        """Set the statistics, and the origin from which points and mean are measured."""
+        self.origin.copy_(origin)
         self.mean.copy_(mean)
         self.scale.copy_(scale)
 

@@ -9,7 +9,7 @@ from pkgutil import resolve_name
 from typing import Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from pointforms.clouds import plain_clouds
 from pointforms.estimators.network_estimator import NetworkClassifier
@@ -141,9 +141,10 @@ class NeuralClassifier(NetworkClassifier):
             return cloud_pyramids(clouds, network.ratios, min(self.neighbors, network.neighbors))
         return cloud_graphs(clouds, self.neighbors)
 
-    def make_store(self, prepared: Sequence[Any]) -> Store:
+    def make_store(self, prepared: Sequence[Any], origin: Tensor | None = None) -> Store:
         """Return prepared clouds as tensors, from which batches are gathered."""
-        store: Store = _STORES[self.reads](prepared, getattr(torch, self.dtype), self.device)
+        dtype = getattr(torch, self.dtype)
+        store: Store = _STORES[self.reads](prepared, dtype, self.device, origin)
         return store
 
     def _new_model(self, outputs: int) -> nn.Module:
@@ -151,4 +152,4 @@ class NeuralClassifier(NetworkClassifier):
         return model
 
     def _standardize(self, model: Any, store: Any, fit: Fit) -> None:
-        model.standardize(*store.moments(fit.train))
+        model.standardize(*store.moments(fit.train), store.origin)

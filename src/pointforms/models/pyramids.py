@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pointforms.clouds import plain_clouds
 from pointforms.models.batches import WholeCloudStore
+from pointforms.nn.origins import common_origin
 from pointforms.nn.stores import PointStore
 from pointforms.support.extras import need
 
@@ -56,7 +57,8 @@ def cloud_pyramids(clouds: Any, ratios: Sequence[float], neighbors: int) -> list
 
 
 def _pyramid(points: Tensor, ratios: Sequence[float], neighbors: int) -> CloudPyramid:
-    X = points.double().cpu().numpy()
+    # the search of farthest points works in single precision
+    X = (points.double().cpu() - common_origin([points])).numpy()
     everyone = np.arange(len(X))
     beside = _nearest(X, X, neighbors)
     levels = [np.column_stack([everyone, beside, beside])]
@@ -126,11 +128,15 @@ class PyramidStore(WholeCloudStore):
     """Clouds with their pyramids."""
 
     def __init__(
-        self, pyramids: Sequence[CloudPyramid], dtype: torch.dtype, device: torch.device | str
+        self,
+        pyramids: Sequence[CloudPyramid],
+        dtype: torch.dtype,
+        device: torch.device | str,
+        origin: Tensor | None = None,
     ) -> None:
-        super().__init__([pyramid.points for pyramid in pyramids], dtype, device)
+        super().__init__([pyramid.points for pyramid in pyramids], dtype, device, origin)
         self.levels = [
-            PointStore(level, torch.long, device)
+            PointStore(level, torch.long, device, origin=torch.zeros(()))
             for level in zip(*(pyramid.levels for pyramid in pyramids), strict=True)
         ]
 

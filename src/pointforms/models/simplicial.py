@@ -78,9 +78,13 @@ class SimplicialStore(WholeCloudStore):
     """Clouds with the operators of their complexes."""
 
     def __init__(
-        self, complexes: Sequence[CloudComplex], dtype: torch.dtype, device: torch.device | str
+        self,
+        complexes: Sequence[CloudComplex],
+        dtype: torch.dtype,
+        device: torch.device | str,
+        origin: Tensor | None = None,
     ) -> None:
-        super().__init__([one.points for one in complexes], dtype, device)
+        super().__init__([one.points for one in complexes], dtype, device, origin)
         self.operators, self.transposed = {}, {}
         for name in ("difference", "across", "to_points"):
             blocks = [getattr(one, name) for one in complexes]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from pointforms.nn.origins import register_origin
 from pointforms.nn.point_forms import CoefficientKind, PointForms
 from pointforms.nn.readouts import READOUTS, ReadoutName, readout_width
 from pointforms.nn.stores import FormBatch
@@ -109,11 +110,12 @@ class PointFormNetwork(nn.Module):
     >>> fields = pf.gram_fields([rng.normal(size=(30, 3)) for _ in range(8)], dimension=2)
     >>> store = pf.nn.FieldStore(fields)
     >>> network = pf.nn.PointFormNetwork(features=3, outputs=2, degrees=(1, 2), forms=4)
-    >>> network.standardize(*store.moments(range(8)))
+    >>> network.standardize(*store.moments(range(8)), store.origin)
     >>> network(store.gather(torch.arange(8))).shape
     torch.Size([8, 2])
     """
 
+    origin: Tensor
     mean: Tensor
     scale: Tensor
     energy: Tensor
@@ -144,6 +146,7 @@ class PointFormNetwork(nn.Module):
                 else [nn.Linear(width, outputs)]
             )
         )
+        register_origin(self, features)
         self.register_buffer("mean", torch.zeros(features))
         self.register_buffer("scale", torch.ones(features))
         self.register_buffer("energy", torch.ones(len(degrees)))
@@ -152,8 +155,10 @@ class PointFormNetwork(nn.Module):
         """Return the layers, one per degree."""
         return [layer for layer in self.layers if isinstance(layer, PointForms)]
 
-    def standardize(self, mean: Tensor, scale: Tensor) -> None:
+    def standardize(self, mean: Tensor, scale: Tensor, origin: Tensor | None = None) -> None:
         """Make the networks read (x - mean) / scale, and measure forms in these coordinates.
+
+        The points x of a batch are differences from the origin of their store.
 
         Parameters
         ----------
@@ -161,7 +166,10 @@ class PointFormNetwork(nn.Module):
             Mean of each feature, as :meth:`FieldStore.moments` returns it.
         scale : Tensor, shape (D,)
             Standard deviation of each feature.
+        origin : Tensor or None, shape (D,), default None
+            The origin of the store; None stands for 0.
         """
+        self.origin.copy_(torch.zeros_like(self.mean) if origin is None else origin)
         self.mean.copy_(mean)
         self.scale.copy_(scale)
         for layer in self.point_forms():

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from pointforms.exterior import COMPOUND_MAX, compound
 from pointforms.geometry.field import GramField, Measure
+from pointforms.nn.origins import common_origin, relative
 
 # Most numbers in the compound factors of all clouds together: 1 GB in single precision.
 _MAX_PREPARED = 1 << 28
@@ -25,7 +26,7 @@ class FormBatch(NamedTuple):
     Attributes
     ----------
     points : Tensor, shape (..., B, n, D)
-        The points.
+        The points, as differences from the origin of their store.
     factor : Tensor, shape (..., B, n, D, r)
         Gram factors V, with G = V Vᵀ.
     weights : Tensor, shape (..., B, n)
@@ -61,15 +62,34 @@ def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
 
 
 class PointStore:
-    """Clouds of different sizes in one flat tensor."""
+    """Clouds of different sizes in one flat tensor, as differences from an origin.
+
+    Parameters
+    ----------
+    clouds : sequence of Tensor, each of shape (n_i, D)
+        The clouds.
+    dtype : torch.dtype
+        Precision of the tensors.
+    device : torch.device or str
+        Where they are kept.
+    origin : Tensor or None, shape (D,)
+        What is subtracted from the points, before they are rounded to `dtype`. None uses that of
+        the clouds, see :func:`pointforms.nn.origins.common_origin`. A network reads points as
+        differences from the origin of the store that it was trained with.
+    """
 
     def __init__(
-        self, clouds: Sequence[Tensor], dtype: torch.dtype, device: torch.device | str
+        self,
+        clouds: Sequence[Tensor],
+        dtype: torch.dtype,
+        device: torch.device | str,
+        origin: Tensor | None = None,
     ) -> None:
         sizes = torch.tensor([len(cloud) for cloud in clouds])
+        self.origin = common_origin(clouds) if origin is None else origin.double().cpu()
         # the last row is zero, and padding refers to it
         self.points = torch.zeros(int(sizes.sum()) + 1, clouds[0].shape[1], dtype=dtype)
-        torch.cat([cloud.to("cpu", dtype) for cloud in clouds], out=self.points[:-1])
+        torch.cat(relative(clouds, self.origin, dtype), out=self.points[:-1])
         self.points = self.points.to(device)
         self.sizes = sizes.to(device)
         self.offsets = (sizes.cumsum(0) - sizes).to(device)
@@ -84,6 +104,8 @@ class PointStore:
 
     def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
         """Return the mean and standard deviation of each feature over the points of some clouds.
+
+        The mean is a difference from the origin, as the points are.
 
         Parameters
         ----------
@@ -142,6 +164,10 @@ class FieldStore(PointStore):
         Precision of the tensors.
     device : torch.device or str, default "cpu"
         Where they are kept.
+    origin : Tensor or None, shape (D,), default None
+        What is subtracted from the points before they are rounded to `dtype`. None chooses it by
+        the clouds; it is 0 unless they are far from 0. To evaluate a network on other clouds, pass
+        the `origin` of the store that it was trained with.
 
     Examples
     --------
@@ -162,8 +188,9 @@ class FieldStore(PointStore):
         degrees: Sequence[int] = (),
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
+        origin: Tensor | None = None,
     ) -> None:
-        super().__init__([field.points for field in fields], dtype, device)
+        super().__init__([field.points for field in fields], dtype, device, origin)
         width = max(f.factor.shape[-1] for f in fields)
         features, total = self.points.shape[1], len(self.points) - 1
         self.factor = torch.zeros(total + 1, features, width, dtype=dtype)
