@@ -21,9 +21,9 @@ TAKES_OPTIONS = {
     "gram_fields": (pf.gram_fields, {}),
     "laplacian": (pf.laplacian, {"calibrate": False}),
     "carre_du_champ": (pf.carre_du_champ, {}),
-    "PointFormClassifier": (pf.PointFormClassifier.__init__, {}),
-    "PointFormRegressor": (pf.PointFormRegressor.__init__, {}),
-    "PointFormTransformer": (pf.PointFormTransformer.__init__, {}),
+    "PointFormClassifier": (pf.PointFormClassifier, {}),
+    "PointFormRegressor": (pf.PointFormRegressor, {}),
+    "PointFormTransformer": (pf.PointFormTransformer, {}),
 }
 FIELDS = inspect.signature(GramSettings).parameters
 FUNCTIONS = [pf.gram_field, pf.gram_fields, pf.laplacian, pf.carre_du_champ]
