@@ -138,7 +138,8 @@ def cloud_list(clouds: Any) -> Sequence[Any]:
     Traceback (most recent call last):
     ValueError: clouds has shape (5, 2), like one cloud: pass it as [cloud]
     """
-    if isinstance(clouds, str | bytes) or not isinstance(clouds, Iterable):
+    scalar = isinstance(clouds, str | bytes) or getattr(clouds, "ndim", None) == 0
+    if scalar or not isinstance(clouds, Iterable):
         raise TypeError(f"clouds is {_describe(clouds)}: expected a list of (n, D) arrays")
     if isinstance(clouds, dict):
         raise TypeError("clouds is a dict: pass list(clouds.values())")

@@ -13,7 +13,7 @@ from pointforms.bench.store import Store
 
 ROW = Row("colocated", "mlp")
 FIT = Record(
-    ROW, 4, 0, 0.5, 1.0, inf, nan, 80, 2, 10, 0.0, 1 << 40, 3,
+    ROW, 4, 0, 0.5, 1.0, 34.5, nan, 80, 2, 10, 0.0, 1 << 40, 3,
     clouds=np.array([3, 1]), probabilities=np.array([[0.0, 1.0], [0.5, 0.5]]),
 )  # fmt: skip
 
@@ -24,7 +24,7 @@ FIT = Record(
         ("fold", -1), ("fold", 5), ("fold", 0.0), ("fold", True), ("fold", None),
         ("seed", -3), ("seed", 2**31),
         ("auroc", -5.0), ("auroc", 1.5), ("auroc", inf), ("auroc", "0.5"),
-        ("accuracy", -0.1), ("log_loss", -1.0), ("validation_loss", -inf),
+        ("accuracy", -0.1), ("log_loss", -1.0), ("log_loss", inf), ("validation_loss", -inf), ("validation_loss", inf),
         ("seconds", -1.0), ("seconds", inf),
         ("train_size", -1), ("test_size", -1), ("test_size", 3), ("parameters", -1),
         ("memory", -1), ("epochs", -1), ("epochs", 2**63),

@@ -141,7 +141,8 @@ def _value(name: str, text: str) -> Any:
     kind, expected = (float, "a number") if name in NUMBERS else (int, "a whole number")
     try:
         value = kind(text)
-    except ValueError:
+        float(value)
+    except (ValueError, OverflowError):  # a whole number beyond all floats
         value = nan
     if isnan(value):  # a number that is not known is an empty field
         raise ValueError(f"{name} is {text!r}: expected {expected}")

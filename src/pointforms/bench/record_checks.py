@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from math import inf, isnan
+from math import isnan
 from numbers import Integral, Real
 from typing import Any
 
@@ -29,13 +29,12 @@ _WHOLE = {
 }
 #: Whole numbers that may be unknown.
 _OPTIONAL = {"parameters", "memory", "epochs"}
-#: Largest value of numbers from 0 that are NaN where they are not known. Only a loss is infinite,
-#: where a true class has the probability 0.
+#: Largest value of numbers from 0 that are NaN where they are not known.
 _REAL = {
     "auroc": 1.0,
     "accuracy": 1.0,
-    "log_loss": inf,
-    "validation_loss": inf,
+    "log_loss": _FINITE,
+    "validation_loss": _FINITE,
     "seconds": _FINITE,
 }
 
@@ -94,8 +93,7 @@ def _check_real(name: str, value: Any, most: float) -> None:
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not (isnan(value) or 0 <= value <= most):
         limits = "from 0 to 1" if most == 1 else "of at least 0"
-        finite = "" if most == inf else "finite "
-        raise ValueError(f"{name}={value!r}: expected a {finite}number {limits}, or NaN")
+        raise ValueError(f"{name}={value!r}: expected a finite number {limits}, or NaN")
 
 
 def _check_predictions(clouds: Any, probabilities: Any, test_size: int) -> None:

@@ -23,6 +23,7 @@ from pointforms.estimators.saved_values import (
     restore_options,
     restore_weights_of_format_1,
 )
+from pointforms.geometry.settings import GramSettings
 from pointforms.support.files import PARTIAL_PREFIX, atomic
 
 _FORMAT = 2
@@ -213,6 +214,8 @@ def _without_network(config: dict[str, Any], header: dict[str, Any]) -> tuple[An
         restore_weights_of_format_1(estimator, learned)
     for attribute, value in learned.items():
         setattr(estimator, attribute, value)
+    fitted = {**estimator.get_params(deep=False), "dimension": estimator.dimension_}
+    GramSettings.among(fitted).check_width(estimator.n_features_in_)
     return estimator, device
 
 

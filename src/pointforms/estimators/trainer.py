@@ -339,7 +339,7 @@ def _train_stack(
             optimizer.keep(rows_kept)
     for fit, one, state in zip(fits, fitted, best_state, strict=True):
         if not state:
-            raise FloatingPointError(
+            raise ValueError(
                 f"training diverged: the loss was never finite (learning_rate={fit.learning_rate}, "
                 f"seed={fit.seed})"
             )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pointforms.clouds import Clouds
+from pointforms.support.options import shown
 
 PathLike = str | os.PathLike[str]
 #: Arrays with one value per cloud, by name.
@@ -56,6 +57,22 @@ def show_rows(rows: np.ndarray, values: Sequence[object] | None = None, most: in
     shown = [f"{i}" if values is None else f"{i} ({values[i]!r})" for i in rows[:most].tolist()]
     more = f", … ({len(rows)} in all)" if len(rows) > most else ""
     return f"row{'s' if len(rows) > 1 else ''} {', '.join(shown)}{more}"
+
+
+def column_names(argument: str, given: Any) -> list[str]:
+    """Return the names of columns that were passed as an argument, or raise an error."""
+    listed = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+    names = list(given) if listed and np.ndim(given) == 1 else [None]
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{argument}={shown(given)}: expected a list of column names")
+    return [str(name) for name in names]
+
+
+def column_name(argument: str, given: Any) -> str:
+    """Return the name of a column that was passed as an argument, or raise an error."""
+    if not isinstance(given, str):
+        raise TypeError(f"{argument}={shown(given)}: expected the name of a column")
+    return str(given)
 
 
 def existing_file(path: PathLike) -> Path:

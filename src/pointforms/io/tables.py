@@ -13,6 +13,8 @@ from pointforms.clouds import Clouds
 from pointforms.io.columns import (
     Annotations,
     PathLike,
+    column_name,
+    column_names,
     constant_per_cloud,
     existing_file,
     group_rows,
@@ -108,8 +110,8 @@ def read_annotated_table(
     (('x',), [61, 47])
     """
     pa = need("pyarrow", "table")
-    if isinstance(features, str):
-        raise TypeError(f"features={features!r}: expected a list of column names")
+    cloud = column_name("cloud", cloud)
+    features = None if features is None else column_names("features", features)
     needed = None if features is None else (cloud, *annotations, *features)
     rows = _arrow_table(table, (cloud, *annotations, *optional), needed, max_bytes)
     annotations = [*annotations, *(name for name in optional if name in rows.column_names)]
@@ -123,8 +125,6 @@ def read_annotated_table(
     if not chosen:
         cause = "features is empty" if features is not None else "the table has no numeric column"
         raise ValueError(f"{cause}: expected columns of coordinates besides {cloud!r}")
-    if rows.num_rows == 0:
-        raise ValueError("the table has no rows")
     named = rows.column(cloud).combine_chunks()
     if named.null_count:
         empty = np.flatnonzero(np.asarray(named.is_null()))
@@ -160,8 +160,8 @@ def _arrow_table(
 
     if isinstance(table, pa.Table):
         return table
-    if type(table).__module__.startswith("pandas."):
-        return pa.Table.from_pandas(table, preserve_index=False)
+    if type(table).__module__.startswith("pandas.") and hasattr(table, "columns"):
+        return _from_pandas(table)
     if not isinstance(table, str | os.PathLike):
         if hasattr(table, "__arrow_c_stream__"):
             return pa.table(table)
@@ -180,9 +180,21 @@ def _arrow_table(
         convert = csv.ConvertOptions(
             column_types={name: pa.string() for name in ids}, strings_can_be_null=True
         )
-        return csv.read_csv(path, parse_options=parse, convert_options=convert)
-    except (pa.ArrowException, OSError, MemoryError) as error:
+        rows = csv.read_csv(path, parse_options=parse, convert_options=convert)
+        _ = rows.column_names  # decoded now, inside the block
+        return rows
+    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         raise ValueError(f"{str(table)!r} cannot be read as {kind[1:]}: {error}") from None
+
+
+def _from_pandas(frame: Any) -> pyarrow.Table:
+    import pyarrow as pa
+
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError) as error:  # such as values of several types in a column
+        reasons = "; ".join(str(reason) for reason in error.args)
+        raise ValueError(f"the data frame cannot be read as a table: {reasons}") from None
 
 
 def _read_parquet(
@@ -230,6 +242,8 @@ def _feature_columns(
     for name in features or ():
         if name not in rows.column_names:
             raise ValueError(f"no feature column {name!r}: {suggest(name, rows.column_names)}")
+    if rows.num_rows == 0:
+        raise ValueError("the table has no rows")
     # a column without a name is an index that pandas saved
     candidates = [n for n in rows.column_names if n not in (*others, "")]
     chosen = []

@@ -16,6 +16,7 @@ from pointforms.io import (
     read_annotated_table,
     save_npz,
 )
+from pointforms.io.columns import column_name
 from pointforms.support.extras import need
 from pointforms.support.files import atomic
 from pointforms.tasks.task import Task, check_kept_together
@@ -80,7 +81,8 @@ def read(
     ...     pf.tasks.read(file)
     Task('mine': 20 clouds of 8 points in R^2, 2 classes)
     """
-    needed = [label] if group is None else [label, group]
+    label = column_name("label", label)
+    needed = [label] if group is None else [label, column_name("group", group)]
     optional = ["fold", "split"] if group is not None else ["fold", "split", "group"]
     path = Path(data) if isinstance(data, str | os.PathLike) else None
     if path is not None and path.suffix.lower() == ".npz":
