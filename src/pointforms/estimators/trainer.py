@@ -341,7 +341,7 @@ def _train_stack(
         if not state:
             raise ValueError(
                 f"training diverged: the loss was never finite (learning_rate={fit.learning_rate}, "
-                f"seed={fit.seed})"
+                f"weight_decay={fit.weight_decay}, seed={fit.seed})"
             )
         one.model.load_state_dict(state)
         one.model.eval()
