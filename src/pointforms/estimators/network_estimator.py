@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from pointforms.estimators.convergence import warn_if_never_improved
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets, Targets, check_groups
 from pointforms.estimators.trainer import Fit, Fitted, Schedule, Store, train
@@ -152,16 +153,20 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         schedule = Schedule(
             int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
         )
-        return train(
+        fits = [self.make_fit(clouds, targets, groups, seed) for clouds, seed in parts]
+        trained = train(
             lambda fit: self._make_model(store, targets.outputs, fit),
             store,
             y,
             targets.loss,
-            [self.make_fit(clouds, targets, groups, seed) for clouds, seed in parts],
+            fits,
             schedule,
             together=together,
             progress=progress,
         )
+        for fit, fitted in zip(fits, trained, strict=True):
+            fitted.guess = targets.guess_loss(fit)
+        return trained
 
     def make_fit(self, clouds: np.ndarray, targets: Targets, groups: Any, seed: int) -> Fit:
         """Split a validation part off the training clouds, groups kept together."""
@@ -193,6 +198,7 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         store = self.make_store(self._prepare_for_fit(clouds))
         part = (np.arange(len(targets.values)), self._seed())
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
+        warn_if_never_improved([fitted], groups is not None, stacklevel=4)
         self.keep(fitted)
 
     def _prepare_for_fit(self, clouds: Any) -> Sequence[Any]:

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from pointforms.estimators.trainer import Fit
+
 
 @dataclass(frozen=True, eq=False)
 class ClassTargets:
@@ -64,6 +66,12 @@ class ClassTargets:
     def loss(self, out: Tensor, y: Tensor) -> Tensor:
         """Return the cross-entropy of each cloud."""
         return functional.cross_entropy(out, y, reduction="none")
+
+    def guess_loss(self, fit: Fit) -> float:
+        """Return the validation loss of predicting the frequencies of the training labels."""
+        counts = np.bincount(self.values[fit.train], fit.weights, len(self.classes))
+        frequencies = np.maximum(counts / counts.sum(), np.finfo(np.float64).tiny)
+        return float(-np.log(frequencies[self.values[fit.validation]]).mean())
 
     def weights(self, train: np.ndarray) -> np.ndarray | None:
         """Return the weight of each cloud of `train` in the training loss; None for equal ones."""
@@ -125,6 +133,11 @@ class NumberTargets:
     def loss(self, out: Tensor, y: Tensor) -> Tensor:
         """Return the mean square error of each cloud."""
         return (out - y).square().mean(-1)
+
+    def guess_loss(self, fit: Fit) -> float:
+        """Return the validation loss of predicting the mean of the training clouds."""
+        mean = np.average(self.values[fit.train], axis=0, weights=fit.weights)
+        return float(np.square(self.values[fit.validation] - mean).mean())
 
     def weights(self, train: np.ndarray) -> np.ndarray | None:
         """Return None: all clouds weigh equally."""
