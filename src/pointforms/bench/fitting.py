@@ -16,9 +16,11 @@ from pointforms import models
 from pointforms._version import __version__
 from pointforms.bench.records import Record, Row, Unit
 from pointforms.estimators import PointFormClassifier, scores
+from pointforms.estimators.convergence import never_improved, warn_if_never_improved
 from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
+from pointforms.estimators.trainer import Fitted
 from pointforms.models.options import option_names
 from pointforms.support.peak_memory import peak, reset_peak
 from pointforms.tasks.catalogue import depends_on_fold, find
@@ -29,6 +31,9 @@ _TRAINING = {
     "epochs", "batch_size", "learning_rate", "weight_decay", "validation_fraction", "patience",
     "points_per_epoch", "class_weight", "forms", "hidden", "head", "terms",
 }  # fmt: skip
+
+# Models and tasks that this process has warned of.
+_warned: set[str] = set()
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +168,7 @@ def _network_fits(unit: Unit, model: NetworkClassifier, prepared: PreparedTask) 
         for fitted, store in zip(trained, stores, strict=True)
     ]
     seconds = (time.perf_counter() - start) / len(parts)
+    _warn_once(unit.row, prepared, trained)
     return [
         replace(
             _record(unit.row, fold, seed, prepared, probabilities[prepared.folds == fold]),
@@ -173,6 +179,15 @@ def _network_fits(unit: Unit, model: NetworkClassifier, prepared: PreparedTask) 
         )
         for (fold, seed), fitted, probabilities in zip(unit.fits, trained, predicted, strict=True)
     ]
+
+
+def _warn_once(row: Row, prepared: PreparedTask, trained: list[Fitted]) -> None:
+    """Warn of fits that never improved, once per model and task: a sweep may have thousands."""
+    subject = f"{row.model} on {row.task}"
+    if subject not in _warned and any(map(never_improved, trained)):
+        _warned.add(subject)
+        grouped = len(np.unique(prepared.groups)) < len(prepared.groups)
+        warn_if_never_improved(trained, grouped, subject)
 
 
 def _feature_fit(row: Row, fold: int, seed: int, prepared: PreparedTask) -> Record:

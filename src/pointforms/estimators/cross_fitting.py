@@ -14,6 +14,7 @@ from sklearn.base import clone
 from torch import nn
 
 from pointforms.clouds import cloud_list
+from pointforms.estimators.convergence import warn_if_never_improved
 from pointforms.estimators.metrics import auroc
 from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
@@ -157,6 +158,7 @@ def cross_fit(
         test = folds == names[fold]
         probabilities[seed, test] = predicted[test]
         areas[fold, seed] = auroc(targets.values[test], predicted[test])
+    warn_if_never_improved([fitted for fitted, _ in trained], groups is not None)
     return CrossFit(probabilities, areas, [fitted.model for fitted, _ in trained])
 
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from pointforms.clouds import cloud_list
+from pointforms.estimators.convergence import warn_if_never_improved
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets, Targets
@@ -149,16 +150,20 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         schedule = Schedule(
             int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
         )
-        return train(
+        fits = [self.make_fit(clouds, targets, groups, seed) for clouds, seed in parts]
+        trained = train(
             lambda fit: self._make_model(store, targets.outputs, fit),
             store,
             y,
             targets.loss,
-            [self.make_fit(clouds, targets, groups, seed) for clouds, seed in parts],
+            fits,
             schedule,
             together=together,
             progress=progress,
         )
+        for fit, fitted in zip(fits, trained, strict=True):
+            fitted.guess = targets.guess_loss(fit)
+        return trained
 
     def make_fit(self, clouds: np.ndarray, targets: Targets, groups: Any, seed: int) -> Fit:
         """Split a validation part off the training clouds, groups kept together."""
@@ -191,6 +196,7 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         store = self.make_store(self._prepare_for_fit(clouds))
         part = (targets.counted(), self._seed())
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
+        warn_if_never_improved([fitted], groups is not None, stacklevel=4)
         self.keep(fitted)
 
     def _prepare_for_fit(self, clouds: Any) -> Sequence[Any]:

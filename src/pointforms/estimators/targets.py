@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from pointforms.clouds import as_tensor
 from pointforms.estimators.per_cloud import checked_weights, is_continuous, one_per_cloud
+from pointforms.estimators.trainer import Fit
 
 
 class _Counted:
@@ -100,6 +101,12 @@ class ClassTargets(_Counted):
         """Return the cross-entropy of each cloud."""
         return functional.cross_entropy(out, y, reduction="none")
 
+    def guess_loss(self, fit: Fit) -> float:
+        """Return the validation loss of predicting the frequencies of the training labels."""
+        counts = np.bincount(self.values[fit.train], fit.weights, len(self.classes))
+        frequencies = np.maximum(counts / counts.sum(), np.finfo(np.float64).tiny)
+        return float(-np.log(frequencies[self.values[fit.validation]]).mean())
+
     def weights(self, train: np.ndarray) -> np.ndarray | None:
         """Return the weight of each cloud of `train` in the training loss; None for equal ones."""
         own = self._own_weights(train)
@@ -172,6 +179,11 @@ class NumberTargets(_Counted):
     def loss(self, out: Tensor, y: Tensor) -> Tensor:
         """Return the mean square error of each cloud."""
         return (out - y).square().mean(-1)
+
+    def guess_loss(self, fit: Fit) -> float:
+        """Return the validation loss of predicting the mean of the training clouds."""
+        mean = np.average(self.values[fit.train], axis=0, weights=fit.weights)
+        return float(np.square(self.values[fit.validation] - mean).mean())
 
     def weights(self, train: np.ndarray) -> np.ndarray | None:
         """Return the weight of each cloud of `train` in the training loss; None for equal ones."""

@@ -15,9 +15,10 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state, vmap
+from torch.func import functional_call
 
 from pointforms.estimators.allocator import keep_freed_memory
+from pointforms.estimators.stacking import AdamW, Stack
 from pointforms.support.progress import track
 
 # Most numbers in the factors of one step of fits that train together. With more of them, the step
@@ -94,11 +95,15 @@ class Fitted:
     history : list of dict
         Losses of each epoch: "train", the weighted loss that the steps of the epoch minimised, and
         "validation", the mean loss of the validation clouds after it, without weights.
+    guess : float, default nan
+        The validation loss of a prediction that is the same for all clouds, learned from the
+        training labels alone.
     """
 
     model: nn.Module
     best_epoch: int
     history: list[dict[str, float]] = field(default_factory=list)
+    guess: float = np.nan
 
 
 class Store(Protocol):
@@ -189,80 +194,6 @@ def _stack_size(store: Store, schedule: Schedule, together: bool | None) -> int:
     return max(1, _TOGETHER // (clouds * n * store.numbers()))
 
 
-class _Stack:
-    """Models of one shape as one set of parameters with a leading dimension E."""
-
-    def __init__(self, models: list[nn.Module]) -> None:
-        self.template = models[0]
-        self.single = len(models) == 1
-        params, buffers = stack_module_state(models)  # type: ignore[arg-type]
-        self.params = {name: p.detach() for name, p in params.items()}
-        self.buffers = {name: b.detach() for name, b in buffers.items()}
-
-    def call(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
-        """Evaluate function(params, buffers, *args) for every model: (E, ...).
-
-        Arguments have a leading dimension for the models, unless there is only one.
-        """
-        if self.single:  # faster, and free of the limits of vmap
-            return function(_first(self.params), _first(self.buffers), *args).unsqueeze(0)
-        return vmap(function)(self.params, self.buffers, *args)  # type: ignore
-
-    def gradients(
-        self, function: Callable[..., Tensor], *args: Any
-    ) -> tuple[dict[str, Tensor], Tensor]:
-        """Return the gradients of function(params, buffers, *args), and its values (E,)."""
-        # no value depends on the parameters of another model: the sum has the gradient of each
-        self.params = {name: p.requires_grad_() for name, p in self.params.items()}
-        values = self.call(function, *args)
-        grads = torch.autograd.grad(values.sum(), list(self.params.values()))
-        self.params = {name: p.detach() for name, p in self.params.items()}
-        return dict(zip(self.params, grads, strict=True)), values.detach()
-
-    def keep(self, rows: Tensor) -> None:
-        """Continue with some of the models only."""
-        self.params = {name: p[rows] for name, p in self.params.items()}
-        self.buffers = {name: b[rows] for name, b in self.buffers.items()}
-        self.single = len(rows) == 1
-
-    def state(self) -> dict[str, Tensor]:
-        return {**self.params, **self.buffers}
-
-
-def _first(tree: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the first model's part of stacked tensors, as views, so that buffers can change."""
-    return {name: value[0] for name, value in tree.items()}
-
-
-class _AdamW:
-    """AdamW on stacked parameters, with one learning rate and one decay per model."""
-
-    def __init__(self, params: dict[str, Tensor], fits: Sequence[Fit]) -> None:
-        like = next(iter(params.values()))
-        self.rate = like.new_tensor([fit.learning_rate for fit in fits])
-        self.decay = like.new_tensor([fit.weight_decay for fit in fits])
-        self.moments = {
-            name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in params.items()
-        }
-        self.steps = 0
-
-    def step(self, params: dict[str, Tensor], grads: dict[str, Tensor], factor: float) -> None:
-        self.steps += 1
-        unbias1, unbias2 = 1 - 0.9**self.steps, 1 - 0.999**self.steps
-        for name, p in params.items():
-            m, v = self.moments[name]
-            m.lerp_(grads[name], 0.1)
-            v.lerp_(grads[name].square(), 0.001)
-            rate = (factor * self.rate).view(-1, *([1] * (p.ndim - 1)))
-            decay = self.decay.view_as(rate)
-            update = (m / unbias1) / ((v / unbias2).sqrt_().add_(1e-8))
-            p -= rate * (update + decay * p)
-
-    def keep(self, rows: Tensor) -> None:
-        self.rate, self.decay = self.rate[rows], self.decay[rows]
-        self.moments = {name: (m[rows], v[rows]) for name, (m, v) in self.moments.items()}
-
-
 def _train_stack(
     make_model: Callable[[Fit], nn.Module],
     store: Store,
@@ -275,8 +206,10 @@ def _train_stack(
     models = [make_model(fit) for fit in fits]
     for model in models:
         model.train()
-    stack = _Stack(models)
-    optimizer = _AdamW(stack.params, fits)
+    stack = Stack(models)
+    optimizer = AdamW(
+        stack.params, [fit.learning_rate for fit in fits], [fit.weight_decay for fit in fits]
+    )
     shuffles = [np.random.default_rng([fit.seed, 7]) for fit in fits]
     running = list(range(len(fits)))
     best_loss = [float("inf")] * len(fits)
@@ -393,7 +326,7 @@ def _some_rows(
 
 
 def _validation_losses(
-    stack: _Stack,
+    stack: Stack,
     evaluate: Callable[..., Tensor],
     store: Store,
     targets: Tensor,

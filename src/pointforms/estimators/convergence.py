@@ -1,0 +1,75 @@
+"""Warn where training never helped on the validation clouds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from pointforms.estimators.trainer import Fitted
+
+# Epochs without a better validation loss after which more are not expected to help. A run that is
+# shorter than that ends without a word: it was meant to be short.
+_SETTLED = 5
+
+
+def never_improved(fitted: Fitted) -> bool:
+    """Return whether no epoch was better than guessing, and training had ended to help.
+
+    Guessing gives every cloud the same prediction: the frequencies of the training labels, or their
+    mean. Where validation never gets below its loss, the epoch that was kept is a matter of chance,
+    usually one of the first, whose network is almost untrained.
+    """
+    if len(fitted.history) - fitted.best_epoch <= _SETTLED:
+        return False
+    return fitted.history[fitted.best_epoch]["validation"] >= fitted.guess
+
+
+def warn_if_never_improved(
+    fits: Sequence[Fitted], grouped: bool, subject: str = "training", stacklevel: int = 3
+) -> None:
+    """Emit one ConvergenceWarning for all fits that never improved, with the likely reasons.
+
+    Parameters
+    ----------
+    fits : sequence of Fitted
+        Trained networks.
+    grouped : bool
+        Whether they were given groups.
+    subject : str, default "training"
+        What the message begins with.
+    stacklevel : int, default 3
+        How many calls above this function the line is that the warning points to.
+    """
+    bad = [fitted for fitted in fits if never_improved(fitted)]
+    if not bad:
+        return
+    best, epoch, guess, end = np.mean(
+        [
+            (
+                one.history[one.best_epoch]["validation"],
+                one.best_epoch + 1,
+                one.guess,
+                last["train"],
+            )
+            for one in bad
+            for last in one.history[-1:]
+        ],
+        axis=0,
+    )
+    losses = (
+        f" ({len(bad)} of {len(fits)} fits; validation loss {best:.3g} at best, after {epoch:.0f} "
+        f"epochs, {guess:.3g} by guessing; training loss {end:.3g} in the end)"
+    )
+    reasons = (
+        [] if grouped else ["clouds that belong together were separated: no groups were given"]
+    )
+    reasons += ["too few validation clouds", "too high a learning rate", "labels that are noise"]
+    warnings.warn(
+        f"{subject}: no epoch predicted the validation clouds better than guessing{losses}. The "
+        f"network that was kept may be almost untrained. Likely reasons: {'; '.join(reasons)}",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )

@@ -1,0 +1,89 @@
+"""Models of one shape that train together, as one set of parameters, and their optimiser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import stack_module_state, vmap
+
+
+class Stack:
+    """Models of one shape as one set of parameters with a leading dimension E."""
+
+    def __init__(self, models: list[nn.Module]) -> None:
+        self.template = models[0]
+        self.single = len(models) == 1
+        params, buffers = stack_module_state(models)  # type: ignore[arg-type]
+        self.params = {name: p.detach() for name, p in params.items()}
+        self.buffers = {name: b.detach() for name, b in buffers.items()}
+
+    def call(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+        """Evaluate function(params, buffers, *args) for every model: (E, ...).
+
+        Arguments have a leading dimension for the models, unless there is only one.
+        """
+        if self.single:  # faster, and free of the limits of vmap
+            return function(_first(self.params), _first(self.buffers), *args).unsqueeze(0)
+        return vmap(function)(self.params, self.buffers, *args)  # type: ignore
+
+    def gradients(
+        self, function: Callable[..., Tensor], *args: Any
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """Return the gradients of function(params, buffers, *args), and its values (E,)."""
+        # no value depends on the parameters of another model: the sum has the gradient of each
+        self.params = {name: p.requires_grad_() for name, p in self.params.items()}
+        values = self.call(function, *args)
+        grads = torch.autograd.grad(values.sum(), list(self.params.values()))
+        self.params = {name: p.detach() for name, p in self.params.items()}
+        return dict(zip(self.params, grads, strict=True)), values.detach()
+
+    def keep(self, rows: Tensor) -> None:
+        """Continue with some of the models only."""
+        self.params = {name: p[rows] for name, p in self.params.items()}
+        self.buffers = {name: b[rows] for name, b in self.buffers.items()}
+        self.single = len(rows) == 1
+
+    def state(self) -> dict[str, Tensor]:
+        """Return parameters and buffers."""
+        return {**self.params, **self.buffers}
+
+
+def _first(tree: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the first model's part of stacked tensors, as views, so that buffers can change."""
+    return {name: value[0] for name, value in tree.items()}
+
+
+class AdamW:
+    """AdamW on stacked parameters, with one learning rate and one decay per model."""
+
+    def __init__(
+        self, params: dict[str, Tensor], rates: Sequence[float], decays: Sequence[float]
+    ) -> None:
+        like = next(iter(params.values()))
+        self.rate = like.new_tensor(rates)
+        self.decay = like.new_tensor(decays)
+        self.moments = {
+            name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in params.items()
+        }
+        self.steps = 0
+
+    def step(self, params: dict[str, Tensor], grads: dict[str, Tensor], factor: float) -> None:
+        """Update the parameters, at `factor` times their learning rates."""
+        self.steps += 1
+        unbias1, unbias2 = 1 - 0.9**self.steps, 1 - 0.999**self.steps
+        for name, p in params.items():
+            m, v = self.moments[name]
+            m.lerp_(grads[name], 0.1)
+            v.lerp_(grads[name].square(), 0.001)
+            rate = (factor * self.rate).view(-1, *([1] * (p.ndim - 1)))
+            decay = self.decay.view_as(rate)
+            update = (m / unbias1) / ((v / unbias2).sqrt_().add_(1e-8))
+            p -= rate * (update + decay * p)
+
+    def keep(self, rows: Tensor) -> None:
+        """Continue with some of the models only."""
+        self.rate, self.decay = self.rate[rows], self.decay[rows]
+        self.moments = {name: (m[rows], v[rows]) for name, (m, v) in self.moments.items()}
