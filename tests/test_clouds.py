@@ -218,3 +218,18 @@ class TestFeatureNames:
     def test_numbered_features_have_no_names(self):
         assert self.CLOUDS.has_names
         assert not pf.Clouds.from_list([[[0.0, 1.0]]]).has_names
+
+
+@pytest.mark.parametrize("value", [1.7e308, -1.7e308])
+def test_values_whose_differences_overflow_are_refused(value):
+    """Although their sum is finite."""
+    with pytest.raises(ValueError, match=r"cloud 3 has values up to 1\.7e\+308, at the end"):
+        as_cloud([[value, 0.0], [-value, 1.0]], "cloud 3")
+    with pytest.raises(ValueError, match=r"has values up to 3e\+38, at the end of the range"):
+        as_cloud(np.array([[3e38, 0.0], [-3e38, 1.0]], dtype=np.float32))
+
+
+def test_a_cloud_too_small_for_its_numbers_is_refused():
+    with pytest.raises(ValueError, match=r"cloud 3 has an extent of 2e-310"):
+        as_cloud([[2e-310], [0.0]], "cloud 3")
+    assert as_cloud([[2e-310], [0.0]], distinct=False).shape == (2, 1)

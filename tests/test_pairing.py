@@ -196,3 +196,16 @@ def test_inner_takes_single_forms(rng):
     family = random_forms(2, 3, 1)
     with pytest.raises(ValueError, match="4 forms together"):
         pf.inner(family, family, field)
+
+
+def test_products_out_of_range_are_refused(rng):
+    field = pf.gram_field(rng.normal(size=(20, 2)))
+    huge = lambda p: np.full((len(p), 2), 1e200)  # noqa: E731
+    undefined = lambda p: np.full((len(p), 2), np.nan)  # noqa: E731
+    for pairing in (pf.inner, pf.inner_global):
+        with pytest.raises(ValueError, match="products of the forms exceed the range"):
+            pairing(huge, huge, field)
+        with pytest.raises(ValueError, match="a form of degree 1 returned values that are not"):
+            pairing(huge, undefined, field)
+    with pytest.raises(ValueError, match="products of the forms exceed the range"):
+        pf.comparison_matrix(lambda p: huge(p)[:, None], field)

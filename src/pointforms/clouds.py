@@ -57,12 +57,25 @@ def as_cloud(
     if n == 0 or D == 0:
         missing = "points" if n == 0 else "features"
         raise ValueError(f"{name} has shape ({n}, {D}): it has no {missing}")
-    if not bool(torch.isfinite(tensor.sum())):  # NaN and infinity survive a sum
+    low, high = torch.aminmax(tensor, dim=0)  # NaN where a feature has one
+    limits = torch.finfo(tensor.dtype)
+    largest = float(torch.maximum(high, -low).max())
+    if not largest <= limits.max / 4:
         _refuse_non_finite(tensor, name, feature_names)
+        raise ValueError(
+            f"{name} has values up to {largest:.3g}, at the end of the range of {tensor.dtype}: "
+            "differences would overflow"
+        )
     if distinct and n == 1:
         raise ValueError(f"{name} has 1 point: at least 2 are needed")
-    if distinct and bool((tensor == tensor[0]).all()):
+    extent = float((high - low).max())
+    if distinct and extent == 0:
         raise ValueError(f"all {n} points of {name} are equal: it has no geometry")
+    if distinct and extent < limits.tiny:
+        raise ValueError(
+            f"{name} has an extent of {extent:.3g}, at the end of the range of {tensor.dtype}: "
+            "rescale the points"
+        )
     return tensor
 
 
@@ -242,12 +255,6 @@ def _refuse_non_finite(tensor: Tensor, name: str, feature_names: Sequence[str] |
         raise ValueError(
             f"{name} has {len(bad)} non-finite values, the first ({float(tensor[i, j])}) at "
             f"point {i}, feature {feature}"
-        )
-    largest = float(tensor.abs().max())
-    if largest > torch.finfo(tensor.dtype).max / 4:
-        raise ValueError(
-            f"{name} has values up to {largest:.3g}, at the end of the range of {tensor.dtype}: "
-            "differences would overflow"
         )
 
 

@@ -61,7 +61,7 @@ def inner(omega: Form, eta: Form, field: GramField, degree: int = 1) -> Tensor:
     _check_form(omega)
     _check_form(eta)
     blocks = _pulled(lambda p: (omega(p), eta(p)), field, degree)
-    return torch.cat([_product(F) for _, F in blocks])
+    return _checked(torch.cat([_product(F) for _, F in blocks]))
 
 
 def inner_global(
@@ -95,7 +95,7 @@ def inner_global(
     >>> round(float(pf.inner_global(dx, dx, field)), 3)  # the mean of sin² t
     0.5
     """
-    return field.measure(measure) @ inner(omega, eta, field, degree)
+    return _checked(field.measure(measure) @ inner(omega, eta, field, degree))
 
 
 def comparison_matrix(
@@ -139,7 +139,16 @@ def comparison_matrix(
         product = weighted @ weighted.T
         total = product if total is None else total + product
     assert total is not None
-    return total
+    return _checked(total)
+
+
+def _checked(products: Tensor) -> Tensor:
+    """Return products of forms if they are finite."""
+    if not bool(torch.isfinite(products.detach()).all()):
+        raise ValueError(
+            f"products of the forms exceed the range of {products.dtype}: rescale the forms"
+        )
+    return products
 
 
 def _product(F: Tensor) -> Tensor:
@@ -202,6 +211,8 @@ def _coefficients(values: Any, field: GramField, rows: slice, degree: int) -> Te
             f"a form of degree {degree} returned shape {tuple(F.shape)} for {m} points in R^{D}: "
             f"expected ({m}, {C}), or ({m}, l, {C}) for l forms"
         )
+    if not bool(torch.isfinite(F.detach()).all()):
+        raise ValueError(f"a form of degree {degree} returned values that are not finite")
     return F
 
 

@@ -57,6 +57,6 @@ def steepest(u: Tensor, share: Tensor | None = None) -> tuple[Tensor, Tensor]:
         scaled = u / epsilon
         K = torch.exp(-scaled)
         K = K if share is None else K * share
-        slopes.append((scaled * K).sum() / K.sum())
+        slopes.append(torch.where(K > 0, scaled * K, 0.0).sum() / K.sum())
     slope, best = torch.stack(slopes).max(0)
     return grid[best], slope

@@ -35,11 +35,15 @@ def gram_factors(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Te
         else:
             V[rows] = columns.mT if k <= D else _cholesky(columns.mT @ columns)
     V = V.view(B, n, D, r)
-    if not projector and settings.calibrate:
+    if projector:
+        return V, lost
+    if settings.calibrate:
         factor = calibration(trace.view(B, n), geometry.dimension, settings.calibrate)
-        V *= factor.sqrt().view(B, -1, 1, 1)
-        if r < min(k, D):
-            lost *= factor
+    else:
+        factor = torch.exp2(2 * geometry.kernel.rate()[1]).to(V.dtype)
+    V *= factor.sqrt().view(B, -1, 1, 1)
+    if r < min(k, D):
+        lost *= factor
     return V, lost
 
 
@@ -49,12 +53,13 @@ def weighted_differences(
     """Yield blocks of rows i of the flattened batch with the columns of V_i.
 
     sqrt(K̂_ij / (2 ε ρ_i² kept_i)) (f_j - c_i), for functions f given by values (B, n, m) and
-    c_i = Σ_j K̂_ij f_j or f_i: (rows, k, m).
+    c_i = Σ_j K̂_ij f_j or f_i: (rows, k, m). They are divided by 2^p, with the exponent p of
+    :meth:`Kernel.rate`.
     """
     B, n, m = values.shape
     flat = values.flatten(0, 1)
     weights = geometry.kernel.weights.flatten(0, 1)
-    half_rate = 0.5 * geometry.kernel.rate().flatten()
+    half_rate = 0.5 * geometry.kernel.rate()[0].flatten()
     index = None if geometry.lists.index is None else geometry.lists.index.flatten(0, 1)
     k = weights.shape[-1]
     for rows in _row_blocks(B, n, max(1, BLOCK // (k * m)), whole_clouds=index is None):
@@ -103,7 +108,7 @@ def calibration(trace: Tensor, d: Tensor, mode: Literal[True, "point"]) -> Tenso
     Its shape is (B, 1) or (B, n). It is 1 where the trace is zero, in a neighbourhood of copies.
     """
     reference = trace if mode == "point" else trace.mean(-1, keepdim=True)
-    return torch.where(reference > 0, d / reference, 1.0)
+    return torch.where(reference > torch.finfo(trace.dtype).tiny, d / reference, 1.0)
 
 
 def _cholesky(G: Tensor) -> Tensor:

@@ -80,8 +80,8 @@ class GramField:
 
     @property
     def density(self) -> Tensor:
-        """The sampling density q₀ (n,), infinite where it exceeds the floating-point range."""
-        return self.log_density.exp()
+        """The sampling density q₀ (n,); `log_density` also has what exceeds the number range."""
+        return self._within_range(self.log_density.exp(), "density", "log_density")
 
     def matrix(self) -> Tensor:
         """Return G (n, D, D)."""
@@ -98,7 +98,13 @@ class GramField:
             k, at most D.
         """
         check_degree(degree, self.points.shape[1])
-        return compound(self.matrix(), degree)
+        result = compound(self.matrix(), degree)
+        if not bool(torch.isfinite(result).all()):
+            raise ValueError(
+                f"compound({degree}) exceeds the range of {result.dtype}: entries of the Gram "
+                f"field are up to {float(self.matrix().abs().max()):.3g}"
+            )
+        return result
 
     def measure(self, name: Measure = "uniform") -> Tensor:
         """Return the weights μ of the points in a global pairing: (n,).
@@ -113,12 +119,24 @@ class GramField:
         if name == "uniform":
             return torch.full_like(self.log_density, 1.0 / n)
         if name == "volume":
-            return torch.exp(-self.log_density) / n
+            weights = torch.exp(-self.log_density) / n
+            return self._within_range(weights, 'measure("volume")', 'measure("volume-normalized")')
         if name == "volume-normalized":
             return torch.softmax(-self.log_density, 0)
         raise ValueError(
             f"measure={name!r}: expected one of 'uniform', 'volume', 'volume-normalized'"
         )
+
+    def _within_range(self, values: Tensor, name: str, other: str) -> Tensor:
+        """Return positive values, or raise an error if they are infinite, or all 0."""
+        largest = float(values.max())
+        if not torch.finfo(values.dtype).tiny <= largest < float("inf"):
+            raise ValueError(
+                f"{name} is beyond the range of {values.dtype}: its unit is a power of length, and "
+                f"the logarithm of the density is {float(self.log_density.median()):.3g} at "
+                f"dimension {self.dimension}; rescale the points, or use {other}"
+            )
+        return values
 
     def tangents(self, count: int | None = None) -> Tensor:
         """Return orthonormal leading directions of G: (n, D, count).

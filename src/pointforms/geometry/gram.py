@@ -236,11 +236,24 @@ def _check_jobs(n_jobs: int | None) -> int:
     return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
 
 
+def _check_result(V: Tensor, scale: Tensor, settings: GramSettings) -> None:
+    """Raise an error if G = V Vᵀ (B, n, D, D) or ρ (B, n) exceed the floating-point range."""
+    limit = torch.finfo(V.dtype).max
+    largest, widest = torch.stack([V.abs().amax(), scale.amax()]).tolist()
+    if not largest * max(V.shape[-2:]) < limit**0.5 or not widest <= limit:
+        raise ValueError(
+            f"the Gram field exceeds the range of {V.dtype}: bandwidth={settings.bandwidth!r}, "
+            f"bandwidth_units={settings.bandwidth_units!r} and beta={settings.beta!r} do not suit "
+            "the points"
+        )
+
+
 def _fields_of_batch(points: Tensor, settings: GramSettings) -> list[GramField]:
     """Compute the Gram fields of a batch of clouds of one size: (B, n, D)."""
     geometry = estimate_geometry(points, settings)
     V, lost = gram_factors(geometry, settings)
     scale = geometry.scale()
+    _check_result(V, scale, settings)
     fields = []
     for b, d in enumerate(map(int, geometry.dimension.flatten().tolist())):
         # the batch is as wide as its largest d; the projector of this cloud has its own d columns

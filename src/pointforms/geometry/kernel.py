@@ -26,8 +26,8 @@ class Kernel:
     epsilon : Tensor, shape (B, 1)
         Bandwidth ε.
     kept : Tensor or None, shape (B, n)
-        Share of the second moment that the cut at the last neighbour keeps; None if nothing is to
-        be corrected.
+        Share of the second moment that the cut at the last neighbour keeps, in double precision;
+        None if nothing is to be corrected.
     """
 
     weights: Tensor
@@ -35,10 +35,16 @@ class Kernel:
     epsilon: Tensor
     kept: Tensor | None
 
-    def rate(self) -> Tensor:
-        """Return 1 / (ε ρ_i² kept_i), the factor from K̂ - I to the generator L: (B, n)."""
-        rate = torch.exp(-2 * self.log_rho) / self.epsilon
-        return rate if self.kept is None else rate / self.kept
+    def rate(self) -> tuple[Tensor, Tensor]:
+        """Return 1 / (ε ρ_i² kept_i), the factor from K̂ - I to the generator L, in two parts.
+
+        Numbers of order one (B, n), and exponents p (B, 1): the factor is their product with 4^p,
+        which single precision may not hold.
+        """
+        rate = torch.exp(-2 * self.log_rho.double()) / self.epsilon.double()
+        rate = rate if self.kept is None else rate / self.kept
+        power = (0.5 * rate.amax(-1, keepdim=True).log2()).floor()
+        return (rate * torch.exp2(-2 * power)).to(self.log_rho.dtype), power
 
 
 def log_bandwidth(
@@ -105,6 +111,7 @@ def diffusion_kernel(
     weights = K.div_(K.sum(-1, keepdim=True))
     kept = None
     if settings.truncation and not lists.complete:
-        sq_radius = torch.exp(-2 * log_rho) * lists.sq[..., -1] / (4 * epsilon)
+        # in double precision, whose range is wider
+        sq_radius = torch.exp(-2 * log_rho.double()) * lists.sq[..., -1] / (4 * epsilon.double())
         kept = kept_second_moment(d, sq_radius)
     return Kernel(weights, log_rho, epsilon, kept)

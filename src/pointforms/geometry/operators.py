@@ -7,6 +7,7 @@ all three. Options that only shape the factor of the field (`spectrum` and `rank
 
 from __future__ import annotations
 
+from math import floor, log2
 from typing import Any, Literal
 
 import torch
@@ -95,7 +96,13 @@ def laplacian(
     settings = GramSettings.among(locals())
     geometry, settings = _geometry(points, settings)
     n = geometry.points.shape[1]
-    rate = geometry.kernel.rate().flatten() * _factor(geometry, settings)
+    rate = _rate(geometry, settings)
+    if not bool((torch.isfinite(rate) & (rate > 0)).all()):
+        raise ValueError(
+            f"the generator, a rate per area, is beyond the range of {rate.dtype} for points with "
+            f"an extent of {float(geometry.unit):.3g}, bandwidth={settings.bandwidth!r} and "
+            f"bandwidth_units={settings.bandwidth_units!r}: rescale the points"
+        )
     own = torch.arange(n, device=rate.device)
     if symmetric:
         row, column, weight = _undirected(geometry, settings)
@@ -164,12 +171,22 @@ def carre_du_champ(
     """
     settings = GramSettings.among(locals())
     geometry, settings = _geometry(points, settings)
-    values = torch.stack([_checked_values(f, "f", geometry), _checked_values(h, "h", geometry)], -1)
+    f, f_power = _checked_values(f, "f", geometry)
+    h, h_power = _checked_values(h, "h", geometry)
+    values = torch.stack([f, h], -1).unsqueeze(0)
     blocks = [
         columns[..., 0].mul(columns[..., 1]).sum(-1)
-        for _, columns in weighted_differences(geometry, values.unsqueeze(0), settings.center)
+        for _, columns in weighted_differences(geometry, values, settings.center)
     ]
-    return torch.cat(blocks) * _factor(geometry, settings)
+    factor, power = _factor(geometry, settings)
+    gamma = _scaled(torch.cat(blocks).double() * factor, power + f_power + h_power)
+    result = gamma.to(geometry.points.dtype)
+    if not bool(torch.isfinite(result).all()):
+        raise ValueError(
+            f"the carré du champ, a product of f and h per area, exceeds the range of "
+            f"{result.dtype}: rescale f, h or the points"
+        )
+    return result
 
 
 def _geometry(points: CloudLike, settings: GramSettings) -> tuple[Geometry, GramSettings]:
@@ -180,24 +197,48 @@ def _geometry(points: CloudLike, settings: GramSettings) -> tuple[Geometry, Gram
     return estimate_geometry(cloud.unsqueeze(0), settings, merge=False), settings
 
 
-def _checked_values(values: Any, name: str, geometry: Geometry) -> Tensor:
+def _checked_values(values: Any, name: str, geometry: Geometry) -> tuple[Tensor, float]:
+    """Check the values of a function and divide them by a power of two near the largest.
+
+    Returns the quotients (n,) and the exponent of the power.
+    """
     n = geometry.points.shape[1]
     tensor = as_tensor(values, name).to(geometry.points)
     if tensor.shape != (n,):
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}: expected ({n},)")
     if not bool(torch.isfinite(tensor).all()):
         raise ValueError(f"{name} has non-finite values")
-    return tensor
+    largest = float(tensor.abs().max())
+    power = floor(log2(largest)) if largest > 0 else 0
+    return _scaled(tensor.double(), -power).to(tensor), power
 
 
-def _factor(geometry: Geometry, settings: GramSettings) -> Tensor:
-    """Factor from 1 / ρ² in own units to the caller's units, with calibration: (1,) or (n,)."""
-    per_area = 1.0 / geometry.unit.flatten().square()
+def _scaled(values: Tensor, power: float | Tensor) -> Tensor:
+    """Return values times a power of two, which may itself exceed the floating-point range."""
+    power = torch.as_tensor(power, dtype=torch.float64, device=values.device)
+    half = (power / 2).floor()
+    return values * torch.exp2(half) * torch.exp2(power - half)
+
+
+def _factor(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Tensor]:
+    """Return what turns 1 / ρ² from :meth:`Kernel.rate` to the caller's units, with calibration.
+
+    Numbers (1,) or (n,), and the exponent (1,) of a power of two.
+    """
+    power = -2 * geometry.unit.double().flatten().log2()
     if settings.calibrate is False:
-        return per_area
+        return torch.ones_like(power), power + 2 * geometry.kernel.rate()[1].flatten()
     blocks = position_differences(geometry, settings.center)
     trace = torch.cat([squared_norm(columns) for _, columns in blocks]).unsqueeze(0)
-    return per_area * calibration(trace, geometry.dimension, settings.calibrate).flatten()
+    factor = calibration(trace, geometry.dimension, settings.calibrate)
+    return factor.flatten().double(), power
+
+
+def _rate(geometry: Geometry, settings: GramSettings) -> Tensor:
+    """Return the factor from K̂ - I to L, in the caller's units: (n,)."""
+    factor, power = _factor(geometry, settings)
+    rate = _scaled(geometry.kernel.rate()[0].flatten().double() * factor, power)
+    return rate.to(geometry.points.dtype)
 
 
 def _sparse(places: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:

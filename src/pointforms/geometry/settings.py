@@ -54,17 +54,18 @@ class GramSettings:
     dimension : int or None, default None
         Intrinsic dimension d. None estimates it by local PCA.
     bandwidth : float or "auto", default 1.0
-        ε, a pure number in local units, where 1 suits most data. "auto" uses the rule of Berry
-        and Harlim: the ε at which the kernel sum grows fastest.
+        ε, a pure number in local units, where 1 suits most data; from 1e-30 to 1e30. "auto" uses
+        the rule of Berry and Harlim: the ε at which the kernel sum grows fastest.
     bandwidth_policy : {"variable", "fixed"}, default "variable"
         "variable" sets ρ = q₀^β, wider where points are sparse; "fixed" makes ρ constant.
     bandwidth_units : {"local", "absolute"} or float, default "local"
         The geometric mean of ρ: "local" makes it that of the sample spacing r₀, a number makes it
         that length, and "absolute" leaves ρ as it is, as in the paper.
     alpha : float, default 0.0
-        Exponent of the density normalisation of the kernel; 0 skips the normalisation.
+        Exponent of the density normalisation of the kernel, from -100 to 100; 0 skips the
+        normalisation.
     beta : float, default -0.5
-        Exponent of the bandwidth function ρ = q₀^β, at most 0.
+        Exponent of the bandwidth function ρ = q₀^β, from -100 to 0.
     density_neighbors : int or None, default None
         k₀, the number of points, the point itself included, that set the local scale r₀. None
         takes a quarter of `neighbors`, at least 8.
@@ -121,6 +122,7 @@ class GramSettings:
             check_int("dimension", self.dimension, at_least=1, or_else="None")
         if not is_word(self.bandwidth, "auto"):
             check_positive("bandwidth", self.bandwidth, or_else='"auto"')
+            _check_range("bandwidth", float(self.bandwidth), 1 / _WIDEST, _WIDEST)
         check_choice("bandwidth_policy", self.bandwidth_policy, "variable", "fixed")
         if not is_word(self.bandwidth_units, "local", "absolute"):
             check_positive(
@@ -132,6 +134,8 @@ class GramSettings:
             raise ValueError(
                 f"beta={self.beta!r}: expected a number ≤ 0 (sparse regions need a wider kernel)"
             )
+        _check_range("beta", self.beta, -_LARGEST_EXPONENT, 0)
+        _check_range("alpha", self.alpha, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
         if self.density_neighbors is not None:
             check_int("density_neighbors", self.density_neighbors, at_least=2, or_else="None")
         check_choice("center", self.center, "mean", "point")
@@ -168,6 +172,15 @@ class GramSettings:
     def among(cls, options: dict[str, Any]) -> GramSettings:
         """Make settings from the entries of `options` that are named like one; ignore others."""
         return cls(**{name: options[name] for name in cls.__dataclass_fields__ if name in options})
+
+
+# Beyond these limits a kernel is constant, or sees single points, as far as numbers can tell.
+_WIDEST, _LARGEST_EXPONENT = 1e30, 100
+
+
+def _check_range(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise ValueError(f"{name}={value!r}: expected a number from {low:g} to {high:g}")
 
 
 # The line of a docstring that stands for the entries of all options.

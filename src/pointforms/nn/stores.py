@@ -201,6 +201,13 @@ class FieldStore(PointStore):
             self.factor[rows, :, : one.factor.shape[-1]] = one.factor.to("cpu", dtype)
             self.weights[rows] = one.measure(measure).to("cpu", dtype)
             start += len(one)
+        largest = {"factor": self.factor.abs().max(), f"measure={measure!r}": self.weights.max()}
+        for name, value in largest.items():
+            if not bool(torch.isfinite(value)) or (value == 0 and name != "factor"):
+                raise ValueError(
+                    f"{name} is beyond the range of {dtype}: rescale the features, or use "
+                    "dtype='float64'"
+                )
         self.factor, self.weights = self.factor.to(device), self.weights.to(device)
         # forms of a degree whose compounds are too large are compared in blocks of points, which
         # the backward pass computes again; torch.func cannot map over that
