@@ -2,14 +2,15 @@
 PYTHON ?= python3
 PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
+WORKERS ?= 2
 
 .PHONY: demo test test-slow fuzz check bench docs clean help
 
 demo: .venv/installed-demo  ## estimate a Gram field, train, compare models, write demo/report.html
 	.venv/bin/npf demo
 
-test: .venv/installed-test  ## run the test suite and the examples in docstrings
-	.venv/bin/python -m pytest
+test: .venv/installed-test  ## run the test suite and the examples in docstrings, in two processes
+	.venv/bin/python -m pytest --numprocesses $(WORKERS)
 
 test-slow: .venv/installed-test  ## run the long tests (training, clusters, a browser)
 	.venv/bin/python -m pytest -m slow
