@@ -7,6 +7,8 @@ both resolve, and twice that slope estimates d (Berry and Harlim 2016; Coifman e
 
 from __future__ import annotations
 
+from math import log
+
 import torch
 from torch import Tensor
 
@@ -51,12 +53,13 @@ def steepest(u: Tensor, share: Tensor | None = None) -> tuple[Tensor, Tensor]:
     if positive.numel() == 0:
         return u.new_ones(()), u.new_zeros(())
     low, high = positive.min().log(), positive.max().log()
+    low = low.clamp_min(float(high) - 0.9 * log(torch.finfo(u.dtype).max))  # u / ε stays finite
     grid = torch.exp(low + (high - low) * torch.linspace(0, 1, _GRID, dtype=u.dtype).to(u.device))
     slopes = []
     for epsilon in grid:
         scaled = u / epsilon
         K = torch.exp(-scaled)
         K = K if share is None else K * share
-        slopes.append(torch.where(K > 0, scaled * K, 0.0).sum() / K.sum())
+        slopes.append((scaled * K).sum() / K.sum())
     slope, best = torch.stack(slopes).max(0)
     return grid[best], slope

@@ -130,15 +130,15 @@ def shares(sq: Tensor, k: int, multiplicity: Tensor | None = None) -> Tensor | N
         Weights that sum to k: the multiplicity before the last distance, equal shares of it at the
         last distance, and 0 beyond. None if the first k entries are the k nearest points.
     """
-    distance = sq.sqrt()
     if multiplicity is None:
         if sq.shape[-1] == k:
             return None
-        multiplicity = torch.ones_like(sq)
-        last = distance[..., k - 1 : k]
-        if not bool((distance[..., k : k + 1] - last <= resolution(sq.dtype)).any()):
+        last = sq[..., k - 1 : k].sqrt()
+        if not bool((sq[..., k : k + 1].sqrt() - last <= resolution(sq.dtype)).any()):
             return None
+        distance, multiplicity = sq.sqrt(), torch.ones_like(sq)
     else:
+        distance = sq.sqrt()
         last = distance.gather(-1, (multiplicity.cumsum(-1) < k).sum(-1, keepdim=True))
     inside = multiplicity * (distance < last - resolution(sq.dtype))
     edge = multiplicity * (distance <= last + resolution(sq.dtype)) - inside
