@@ -28,13 +28,12 @@ OF_0_1_0 = Path(__file__).parents[1] / "data" / "store-of-0.1.0.db"
 
 
 def records(count=3, size=20):
-    clouds = np.arange(size)
-    return [
-        Record(
-            ROW, 0, seed, auroc=0.5, clouds=clouds, probabilities=np.full((size, 2), seed % 7 / 7)
-        )
-        for seed in range(count)
-    ]
+    """Fits whose predictions differ."""
+    made = []
+    for seed in range(count):
+        probabilities = np.tile([1 / (seed + 2), 1 - 1 / (seed + 2)], (size, 1))
+        made.append(Record(ROW, 0, seed, 0.5, clouds=np.arange(size), probabilities=probabilities))
+    return made
 
 
 def raw(path, statement, values=()):
@@ -163,7 +162,8 @@ def test_copies_made_while_a_run_writes_have_whole_units(path, tmp_path):
 
         def write():
             for first in range(0, 3000, 3):
-                store.finish(None, [Record(ROW, 0, first + i, auroc=0.5) for i in range(3)])
+                seeds = range(first, first + 3)
+                store.finish(None, [Record(ROW, 0, seed, auroc=0.5) for seed in seeds])
                 if stop.is_set():
                     break
 

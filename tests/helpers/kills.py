@@ -102,8 +102,11 @@ class Battery:
             return []
 
     def trains(self, process: subprocess.Popen[bytes]) -> bool:
-        query = "SELECT 1 FROM claims JOIN runs ON run = id WHERE pid = ? AND NOT ended"
-        return bool(self.ask(query, process.pid))
+        """Whether the sweep has claims, and a worker has prepared what it trains on."""
+        query = "SELECT started FROM claims JOIN runs ON run = id WHERE pid = ? AND NOT ended"
+        started = self.ask(query, process.pid)
+        prepared = self.temporary.glob("pointforms-*/[!.]*.pt")
+        return bool(started) and any(_changed(file) > started[0][0] for file in prepared)
 
     def check(self) -> None:
         """Every unit is there as a whole or not at all, in a file that is sound."""
@@ -241,8 +244,7 @@ def _write_without_end(path: Path) -> None:
             run = store.begin("", "local", 1)
             first = len(store.keys()) // _WHOLE
             for number in range(first, first + 4):
-                seeds = range(number * _WHOLE, (number + 1) * _WHOLE)
-                unit = Unit(row, tuple((0, seed) for seed in seeds))
+                unit = Unit(row, tuple((0, _WHOLE * number + i) for i in range(_WHOLE)))
                 assert store.claim(run, unit) == unit
                 store.finish(run, [Record(row, *fit, auroc=0.5) for fit in unit.fits])
             store.end(run)
@@ -274,6 +276,13 @@ def processes(temporary: Path) -> list[int]:
         for folder in Path("/proc").glob("[0-9]*")
         if any(entry == mark for entry in _read(folder / "environ").split(b"\0"))
     ]
+
+
+def _changed(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:  # it has just been removed
+        return 0.0
 
 
 def _read(file: Path) -> bytes:
