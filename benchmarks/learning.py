@@ -46,7 +46,7 @@ def comparison_layer(results: Results) -> None:
 def many_fits(results: Results, epochs: int = 15) -> None:
     """Train 5 folds × 5 seeds of circles-vs-lines; time the plain loop on some of them."""
     task = pf.tasks.load("circles-vs-lines")
-    estimator = pf.PointFormClassifier(epochs=epochs)
+    estimator = pf.PointFormClassifier(epochs=epochs, dimension=1)
     fields = estimator.prepare(task.clouds)
     cores = os.cpu_count() or 1
 

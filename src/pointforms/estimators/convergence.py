@@ -10,17 +10,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pointforms.estimators.trainer import Fitted
 
-# Epochs without a better validation loss after which more are not expected to help. A run that is
-# shorter than that ends without a word: it was meant to be short.
+# Epochs without a better validation loss after which more are not expected to help. Shorter runs
+# end without a warning: they were meant to be short.
 _SETTLED = 5
 
 
 def never_improved(fitted: Fitted) -> bool:
-    """Return whether no epoch was better than guessing, and training had ended to help.
+    """Return whether no epoch was better than guessing, and validation had stopped improving.
 
     Guessing gives every cloud the same prediction: the frequencies of the training labels, or their
-    mean. Where validation never gets below its loss, the epoch that was kept is a matter of chance,
-    usually one of the first, whose network is almost untrained.
+    mean. Where the validation loss is never below that, the epoch that was kept is a matter of
+    chance, and usually one of the first, whose network is almost untrained.
     """
     if len(fitted.history) - fitted.best_epoch <= _SETTLED:
         return False
@@ -46,29 +46,20 @@ def warn_if_never_improved(
     bad = [fitted for fitted in fits if never_improved(fitted)]
     if not bad:
         return
-    best, epoch, guess, end = np.mean(
-        [
-            (
-                one.history[one.best_epoch]["validation"],
-                one.best_epoch + 1,
-                one.guess,
-                last["train"],
-            )
-            for one in bad
-            for last in one.history[-1:]
-        ],
-        axis=0,
-    )
+    best = np.mean([one.history[one.best_epoch]["validation"] for one in bad])
+    epoch = np.mean([one.best_epoch + 1 for one in bad])
+    guess = np.mean([one.guess for one in bad])
+    end = np.mean([one.history[-1]["train"] for one in bad])
     losses = (
-        f" ({len(bad)} of {len(fits)} fits; validation loss {best:.3g} at best, after {epoch:.0f} "
-        f"epochs, {guess:.3g} by guessing; training loss {end:.3g} in the end)"
+        f"({len(bad)} of {len(fits)} fits; validation loss {best:.3g} at best, in epoch "
+        f"{epoch:.0f}, and {guess:.3g} by guessing; training loss {end:.3g} in the end)"
     )
     reasons = (
         [] if grouped else ["clouds that belong together were separated: no groups were given"]
     )
     reasons += ["too few validation clouds", "too high a learning rate", "labels that are noise"]
     warnings.warn(
-        f"{subject}: no epoch predicted the validation clouds better than guessing{losses}. The "
+        f"{subject}: no epoch predicted the validation clouds better than guessing {losses}. The "
         f"network that was kept may be almost untrained. Likely reasons: {'; '.join(reasons)}",
         ConvergenceWarning,
         stacklevel=stacklevel,
