@@ -46,6 +46,14 @@ def test_failed_fits_are_reported_and_tried_again(folder, monkeypatch):
     assert "0 fits trained" in ok("sweep", "small.toml", "--retry")  # the name in version 0.1.0
 
 
+def test_fits_of_another_version_are_announced(folder, monkeypatch):
+    (folder / "small.toml").write_text(MANIFEST)
+    with monkeypatch.context() as patch:
+        patch.setattr("pointforms.bench.fitting.__version__", "0.1.0")
+        ok("sweep", "small.toml")
+    assert "4 of these fits come from version 0.1.0: this version" in ok("sweep", "small.toml")
+
+
 def test_failed_fits_of_other_rows_are_not_of_this_sweep(folder, monkeypatch):
     (folder / "small.toml").write_text(MANIFEST)
     monkeypatch.setattr(EngineInProcess, "broken", ("mlp",))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pointforms import bench
+from pointforms._version import __version__
 from pointforms.cli import options
 from pointforms.cli.console import echo, print_table, use_one_thread
 from pointforms.support.formatting import duration
@@ -64,6 +65,12 @@ def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> 
         f"{outcome.trained} fits trained in {duration(outcome.seconds)}, {outcome.failed} failed, "
         f"{outcome.already_stored} already in the store. Store: {path.resolve()}"
     )
+    others = Counter(record.version for record in records if record.version != __version__)
+    for version, count in sorted(others.items()):
+        echo(
+            f"{count} of these fits come from version {version}: this version, {__version__}, may "
+            "give other numbers"
+        )
     return records
 
 
