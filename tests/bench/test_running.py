@@ -357,5 +357,5 @@ def test_the_local_engine_fills_a_store(store):
     units = [Unit(row, ((0, 0), (0, 1))), Unit(wrong, ((0, 0),))]
     assert numbers(run(units, store, LocalEngine(1))) == (3, 1, 0)
     refused, *found = sorted(store.records(), key=lambda record: record.row.options["epochs"])
-    assert "epochs=-1: expected at least 1" in refused.error
+    assert "epochs=-1: expected a whole number of at least 1" in refused.error
     assert all(record.probabilities.shape == (record.test_size, 2) for record in found)
