@@ -67,13 +67,16 @@ def alignment(directions: list[np.ndarray], clouds: list[np.ndarray], c: int, ta
 
 def test_directions_that_speak_for_circles_and_for_lines_are_their_flows() -> None:
     task = pf.tasks.load("circles-vs-lines", clouds=100, points=48)
-    model = pf.PointFormClassifier(forms=4, epochs=30, neighbors=16, random_state=1)
-    fields = model.prepare(task.clouds)
-    model.fit(fields, task.labels, task.groups)
-    found = class_directions(model, fields, task.labels)
-    assert found[0].shape == (48, 2, 2)
-    assert alignment(found, task.clouds, 0, rotation) > 0.95
-    assert alignment(found, task.clouds, 1, dilation) > 0.95
+    aligned = []
+    for seed in range(3):
+        model = pf.PointFormClassifier(forms=4, epochs=30, neighbors=16, random_state=seed)
+        fields = model.prepare(task.clouds)
+        model.fit(fields, task.labels, task.groups)
+        found = class_directions(model, fields, task.labels)
+        assert found[0].shape == (48, 2, 2)
+        flows = enumerate((rotation, dilation))
+        aligned.append([alignment(found, task.clouds, c, flow) for c, flow in flows])
+    assert np.mean(aligned, axis=0).min() > 0.95
     untrained = pf.PointFormClassifier(forms=4, epochs=1, learning_rate=1e-9, random_state=0)
     random = class_directions(untrained.fit(fields, task.labels), fields, task.labels)
     assert alignment(random, task.clouds, 1, dilation) < 0.9

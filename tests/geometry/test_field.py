@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -15,6 +16,8 @@ def test_measures(rng):
     volume = field.measure("volume")
     torch.testing.assert_close(volume, 1 / (2000 * field.density))
     assert float(volume.sum()) == pytest.approx(4 * np.pi, rel=0.1)
+    with pytest.raises(ValueError, match="measure=<NA>: expected one of 'uniform'"):
+        field.measure(pd.NA)
     with pytest.raises(ValueError, match="measure='area'"):
         field.measure("area")
 

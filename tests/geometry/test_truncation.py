@@ -46,3 +46,11 @@ def test_vanishing_radii():
     assert torch.isfinite(mass).all()
     torch.testing.assert_close(moment[1:], tiny[1:] / 21)
     assert (mass[1:].diff() > 0).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 8])
+def test_radii_whose_powers_underflow(d):
+    """P(d/2 + 1, R²) / P(d/2, R²) tends to R² / (d/2 + 1)."""
+    x = torch.tensor([1e-100, 1e-155, 1e-250], dtype=torch.float64)
+    kept = kept_second_moment(torch.tensor(float(d), dtype=torch.float64), x)
+    torch.testing.assert_close(kept, x / (d / 2 + 1), rtol=1e-12, atol=0.0)

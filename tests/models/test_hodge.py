@@ -167,3 +167,7 @@ def test_errors_say_what_was_passed(fitted, rng):
         HodgeFeatures(directions=0).fit(clouds)
     with pytest.raises(ValueError, match="cloud 0 has 1 point"):
         model.predict([rng.normal(size=(1, 3))])
+    with pytest.raises(
+        ValueError, match=r"cloud 1 has coordinates up to .*, whose powers overflow"
+    ):
+        model.predict([clouds[0], 1e149 * clouds[1]])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from pointforms.exterior import check_degree, compound
 from pointforms.geometry.settings import GramSettings
+from pointforms.support.checks import check_choice
 
 Measure = Literal["uniform", "volume", "volume-normalized"]
 
@@ -115,17 +116,14 @@ class GramField:
             "uniform" is 1/n. "volume" is 1/(n q₀), so that sums approximate ∫ dV.
             "volume-normalized" divides those weights by their sum.
         """
+        check_choice("measure", name, *get_args(Measure))
         n = len(self)
         if name == "uniform":
             return torch.full_like(self.log_density, 1.0 / n)
         if name == "volume":
             weights = torch.exp(-self.log_density) / n
             return self._within_range(weights, 'measure("volume")', 'measure("volume-normalized")')
-        if name == "volume-normalized":
-            return torch.softmax(-self.log_density, 0)
-        raise ValueError(
-            f"measure={name!r}: expected one of 'uniform', 'volume', 'volume-normalized'"
-        )
+        return torch.softmax(-self.log_density, 0)
 
     def _within_range(self, values: Tensor, name: str, other: str) -> Tensor:
         """Return positive values, or raise an error if they are infinite, or all 0."""

@@ -37,9 +37,9 @@ def log_kept_mass(d: Tensor, sq_radius: Tensor) -> Tensor:
 def kept_second_moment(d: Tensor, sq_radius: Tensor) -> Tensor:
     """Return P(d/2 + 1, R²) / P(d/2, R²), and 1 where R = 0."""
     a, x = d.double() / 2, sq_radius.double()
-    P = torch.special.gammainc(a, x)
-    result: Tensor = torch.special.gammainc(a + 1, x) / P
-    tiny = P < _UNDERFLOW
+    moment = torch.special.gammainc(a + 1, x)
+    result: Tensor = moment / torch.special.gammainc(a, x)
+    tiny = moment < _UNDERFLOW
     if bool(tiny.any()):
         S = _series(a, x)
         result = torch.where(tiny, torch.where(x > 0, S / (1 + S), 1.0), result)

@@ -160,7 +160,15 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
             landmarks = [_landmarks(points, self.landmarks) for points in scaled]
             spectra = [hodge_spectrum(points, self.complex_neighbors) for points in landmarks]
             parts.append(np.stack(spectra))
-        return np.concatenate(parts, axis=1)
+        features: np.ndarray = np.concatenate(parts, axis=1)
+        finite = np.isfinite(features).all(1)
+        if not finite.all():
+            i = int(finite.argmin())
+            raise ValueError(
+                f"cloud {i} has coordinates up to {float(fields[i].points.abs().max()):.3g}, whose "
+                "powers overflow: it is too far from the clouds of fit"
+            )
+        return features
 
     def choices(self) -> dict[str, np.ndarray]:
         """Return the columns of each frame, with and without the spectra."""
