@@ -15,6 +15,8 @@ from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import Bounds
 
 _Level = Annotated[float, Bounds(at_least=0, at_most=1)]
+# Larger summaries cannot be standardised: the sum of their squares overflows.
+_LARGEST = 1e150
 
 
 @dataclass(eq=False, repr=False)
@@ -63,10 +65,10 @@ class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ig
         with np.errstate(over="ignore", invalid="ignore"):  # an error below says more
             summaries = np.stack([self._summary(points) for points in arrays])
         for i, points in enumerate(arrays):
-            if not np.isfinite(summaries[i]).all():
+            if not np.abs(summaries[i]).max() < _LARGEST:  # written so that NaN is an error too
                 raise ValueError(
                     f"cloud {i} has coordinates up to {np.abs(points).max():.3g}: "
-                    "its covariances overflow"
+                    "squares of its summaries overflow"
                 )
         return summaries
 

@@ -131,6 +131,12 @@ def test_text_among_numbers_is_not_left_out_silently(table, tmp_path):
         pf.tasks.read(noted, **COLUMNS, features=["cd3", "note"])
 
 
+def test_bytes_that_are_no_text_are_refused(table):
+    table["response"] = [b"\xff" if label == "yes" else b"no" for label in table["response"]]
+    with pytest.raises(ValueError, match=r"column 'response' holds b'\\xff', which is no text"):
+        pf.tasks.read(table, **COLUMNS)
+
+
 def test_missing_columns(table):
     with pytest.raises(ValueError, match="no column 'Response': did you mean 'response'"):
         pf.tasks.read(table, "sample", "Response")

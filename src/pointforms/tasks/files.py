@@ -93,14 +93,14 @@ def read(
         )
     else:
         clouds, columns = read_annotated_table(data, cloud, features, needed, optional, max_bytes)
-    classes, labels = np.unique(columns[label].astype(str), return_inverse=True)
+    classes, labels = np.unique(_texts(columns[label], label), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
             f"column {label!r} has only the value {str(classes[0])!r}: expected two or more"
         )
-    groups = columns.get(group or "group", np.array(clouds.ids)).astype(str)
+    groups = _texts(columns.get(group or "group", np.array(clouds.ids)), group or "group")
     folds = _folds(columns["fold"]) if "fold" in columns else None
-    split = columns["split"].astype(str) if "split" in columns else None
+    split = _texts(columns["split"], "split") if "split" in columns else None
     # the task checks this too, but knows the groups by number only
     if folds is not None:
         check_kept_together(groups, folds, "folds")
@@ -191,6 +191,13 @@ def _numbered(values: np.ndarray) -> np.ndarray:
     """Return numbers for values, in order of first appearance."""
     seen: dict[str, int] = {}
     return np.array([seen.setdefault(str(value), len(seen)) for value in values])
+
+
+def _texts(values: np.ndarray, name: str) -> np.ndarray:
+    try:
+        return values.astype(str)
+    except UnicodeDecodeError as error:  # of a column of bytes
+        raise ValueError(f"column {name!r} holds {error.object!r}, which is no text") from None
 
 
 def _folds(values: np.ndarray) -> np.ndarray:
