@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pointforms.clouds import as_tensor
 from pointforms.estimators.per_cloud import checked_weights, is_continuous, one_per_cloud
 from pointforms.estimators.trainer import Fit
+from pointforms.tensors import as_tensor
 
 
 class _Counted:
