@@ -44,5 +44,11 @@ def test_vanishing_radii():
     assert mass[0] == 0.0
     assert moment[0] == 1.0
     assert torch.isfinite(mass).all()
-    torch.testing.assert_close(moment[1:], tiny[1:] / 21)
+    torch.testing.assert_close(moment[1:], tiny[1:] / 21, rtol=1e-6, atol=0)
     assert (mass[1:].diff() > 0).all()
+
+
+def test_the_second_moment_underflows_before_the_mass():
+    d = torch.tensor(3.0, dtype=torch.float64)
+    x = torch.tensor([1e-130, 1e-125], dtype=torch.float64)
+    torch.testing.assert_close(kept_second_moment(d, x), x / 2.5, rtol=1e-9, atol=0)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-# Below this P is computed by the series, which converges fast there because x is far below a.
+# Below this the series is used. It converges fast there because x is far below a.
 _UNDERFLOW = 1e-200
 _TERMS = 80
 
@@ -38,8 +38,9 @@ def kept_second_moment(d: Tensor, sq_radius: Tensor) -> Tensor:
     """Return P(d/2 + 1, R²) / P(d/2, R²), and 1 where R = 0."""
     a, x = d.double() / 2, sq_radius.double()
     P = torch.special.gammainc(a, x)
-    result: Tensor = torch.special.gammainc(a + 1, x) / P
-    tiny = P < _UNDERFLOW
+    moment = torch.special.gammainc(a + 1, x)
+    result: Tensor = moment / P
+    tiny = moment < _UNDERFLOW  # which underflows first
     if bool(tiny.any()):
         S = _series(a, x)
         result = torch.where(tiny, torch.where(x > 0, S / (1 + S), 1.0), result)
