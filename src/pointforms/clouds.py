@@ -166,6 +166,24 @@ def cloud_list(clouds: Any) -> Sequence[Any]:
     return listed
 
 
+def features_of(cloud: Any) -> int | None:
+    """Return the number of features of a cloud, or of what was computed from it.
+
+    None stands for what is not a table. Whoever converts it says what is wrong.
+
+    Examples
+    --------
+    >>> features_of([[0.0, 1.0], [2.0, 3.0]]), features_of([[0.0, 1.0], [2.0]])
+    (2, None)
+    """
+    points = getattr(cloud, "points", None)
+    try:
+        shape = np.shape(points if isinstance(points, Tensor) else cloud)
+    except (ValueError, TypeError, RuntimeError):
+        return None
+    return shape[1] if len(shape) == 2 else None
+
+
 def plain_clouds(clouds: Any) -> list[Tensor]:
     """Return the points of clouds, or of what was computed from them, such as Gram fields.
 
