@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pointforms.support.options import shown
+from pointforms.tensors import as_tensor, describe
 
 CloudLike = Any  # (n, D): anything NumPy or torch can read as a table of numbers
 
@@ -153,7 +154,7 @@ def cloud_list(clouds: Any) -> Sequence[Any]:
     """
     scalar = isinstance(clouds, str | bytes) or getattr(clouds, "ndim", None) == 0
     if scalar or not isinstance(clouds, Iterable):
-        raise TypeError(f"clouds is {_describe(clouds)}: expected a list of (n, D) arrays")
+        raise TypeError(f"clouds is {describe(clouds)}: expected a list of (n, D) arrays")
     if isinstance(clouds, dict):
         raise TypeError("clouds is a dict: pass list(clouds.values())")
     shape = tuple(getattr(clouds, "shape", ()))
@@ -165,38 +166,22 @@ def cloud_list(clouds: Any) -> Sequence[Any]:
     return listed
 
 
-def as_tensor(values: Any, name: str, *, keep_gradient: bool = False) -> Tensor:
-    """Convert real numbers to a float32 or float64 tensor, or raise an error that names them.
+def features_of(cloud: Any) -> int | None:
+    """Return the number of features of a cloud, or of what was computed from it.
 
-    Parameters
-    ----------
-    values : array-like or tensor
-        float32 stays float32, everything else becomes float64.
-    name : str
-        What error messages call the values.
-    keep_gradient : bool, default False
-        Return a given tensor as it is instead of a detached copy.
-
-    Returns
-    -------
-    Tensor
+    None stands for what is not a table. Whoever converts it says what is wrong.
 
     Examples
     --------
-    >>> as_tensor([1, 2], "f")
-    tensor([1., 2.], dtype=torch.float64)
+    >>> features_of([[0.0, 1.0], [2.0, 3.0]]), features_of([[0.0, 1.0], [2.0]])
+    (2, None)
     """
-    if isinstance(values, Tensor):
-        if values.is_complex():
-            raise TypeError(f"{name} is complex: expected real numbers")
-        if values.layout != torch.strided:
-            raise TypeError(f"{name} is a sparse tensor: pass its to_dense()")
-        if values.is_meta:
-            raise TypeError(f"{name} is a tensor on the device meta: it holds no numbers")
-        tensor = values if keep_gradient else values.detach().clone()
-    else:
-        tensor = torch.from_numpy(_as_array(values, name))
-    return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.double()
+    points = getattr(cloud, "points", None)
+    try:
+        shape = np.shape(points if isinstance(points, Tensor) else cloud)
+    except (ValueError, TypeError, RuntimeError):
+        return None
+    return shape[1] if len(shape) == 2 else None
 
 
 def plain_clouds(clouds: Any) -> list[Tensor]:
@@ -224,28 +209,6 @@ def plain_clouds(clouds: Any) -> list[Tensor]:
     return as_clouds(clouds, distinct=False)
 
 
-def _as_array(values: Any, name: str) -> np.ndarray:
-    """Return a writable float32 or float64 copy."""
-    if hasattr(values, "toarray"):  # a SciPy matrix would become a 0-d object array
-        raise TypeError(f"{name} is a sparse matrix: pass its toarray()")
-    if np.ma.is_masked(values):
-        raise ValueError(f"{name} has masked values: fill or drop them first")
-    try:
-        array = np.asarray(values)
-    except (ValueError, RuntimeError) as error:
-        raise ValueError(
-            f"{name} is {_describe(values)} that is not a table ({error}): expected (n, D); "
-            "several clouds go to gram_fields"
-        ) from None
-    if array.dtype.kind not in "fiub":
-        numbers = _numbers_among_objects(array)
-        if numbers is None:
-            raise TypeError(f"{name} is {_describe(values)}: expected real numbers")
-        array = numbers
-    single = array.dtype.kind == "f" and array.dtype.itemsize == 4
-    return np.array(array, dtype=np.float32 if single else np.float64, order="C")
-
-
 def _refuse_non_finite(tensor: Tensor, name: str, feature_names: Sequence[str] | None) -> None:
     bad = (~torch.isfinite(tensor)).nonzero()
     if len(bad):
@@ -256,28 +219,6 @@ def _refuse_non_finite(tensor: Tensor, name: str, feature_names: Sequence[str] |
             f"{name} has {len(bad)} non-finite values, the first ({float(tensor[i, j])}) at "
             f"point {i}, feature {feature}"
         )
-
-
-def _numbers_among_objects(array: np.ndarray) -> np.ndarray | None:
-    """Convert objects, such as a data frame of several number types, unless some are text."""
-    if array.dtype.kind != "O" or any(isinstance(value, str) for value in array.flat):
-        return None
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-def _describe(value: object) -> str:
-    kind = type(value).__name__
-    if hasattr(value, "select_dtypes"):  # a data frame: name the first column that is not numeric
-        text = [str(c) for c in value.select_dtypes(exclude="number").columns]
-        return f"a {kind} with the column {text[0]!r}" if text else f"a {kind}"
-    if isinstance(value, np.ndarray):
-        return f"an array of dtype {value.dtype}"
-    if isinstance(value, list | tuple):
-        return f"a {kind} of length {len(value)}"
-    return f"{kind} {value!r}" if isinstance(value, str | bytes) else f"a {kind}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -482,7 +423,7 @@ def _texts(what: str, given: Any) -> list[str] | None:
         return None
     scalar = isinstance(given, str | bytes) or getattr(given, "ndim", 1) == 0
     if scalar or not isinstance(given, Iterable):
-        raise TypeError(f"{what} is {_describe(given)}: expected a sequence of names")
+        raise TypeError(f"{what} is {describe(given)}: expected a sequence of names")
     return [str(name) for name in given]
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pointforms.clouds import as_tensor
 from pointforms.exterior import COMPOUND_MAX, check_degree, pull
 from pointforms.geometry.field import GramField, Measure
+from pointforms.tensors import as_tensor
 
 Form = Callable[[Tensor], Any]
 

@@ -186,6 +186,7 @@ class TestPredictions:
         for clouds, message in [
             ([], "clouds is empty"),
             (CLOUDS[0], "like one cloud"),
+            ([[[1.0, 2.0], [3.0]]], "cloud 0 is a list of length 2 that is not a table"),
             (some_clouds(D=2), "2 features, but .* was fitted with 3"),
         ]:
             with pytest.raises(ValueError, match=message):
@@ -297,6 +298,8 @@ class TestFeatureNames:
         np.testing.assert_allclose(expected, answers(fitted(name), CLOUDS), rtol=1e-6)
         other = self.NAMED.in_order(["CD8", "CD3", "CD4"])
         np.testing.assert_array_equal(answers(model, other), expected)
+        if hasattr(model, "prepare"):
+            np.testing.assert_array_equal(answers(model, model.prepare(other)), expected)
         np.testing.assert_allclose(answers(model, CLOUDS), expected, rtol=1e-6)  # without names
         with pytest.raises(ValueError, match="'CD19'"):
             answers(model, pf.Clouds.from_list(CLOUDS, feature_names=["CD3", "CD4", "CD19"]))

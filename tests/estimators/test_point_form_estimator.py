@@ -230,3 +230,32 @@ def test_degrees_above_the_number_of_points_are_an_error(rng):
     clouds = [rng.normal(size=(2, 4)) for _ in range(12)]
     with pytest.raises(ValueError, match="degree=3: the Gram fields of these clouds have rank 2"):
         pf.PointFormClassifier(**SMALL, degree=3, dimension=1).fit(clouds, np.arange(12) % 2)
+
+
+@pytest.mark.parametrize(
+    ("scale", "options"),
+    [
+        (1e20, {}),
+        (1e-25, {}),
+        (1e10, {"degree": 2}),
+        (1e-15, {"degree": 2}),
+        (1e10, {"degree": (0, 2), "coefficients": "wedge"}),
+    ],
+)
+def test_units_beyond_the_precision_are_an_error(scale, options, data):
+    """Forms have the unit length⁻ᵏ; without an error the network would train on zeros."""
+    clouds, y = data[0][:16], data[1][:16]
+    far = [scale * np.asarray(cloud) for cloud in clouds]
+    with pytest.raises(ValueError, match=r"forms of degree . on features with deviations of"):
+        pf.PointFormClassifier(**SMALL, **options).fit(far, y)
+    precise = pf.PointFormClassifier(**SMALL, **options, dtype="float64").fit(far, y)
+    plain = pf.PointFormClassifier(**SMALL, **options, dtype="float64").fit(clouds, y)
+    np.testing.assert_allclose(
+        precise.predict_proba(far), plain.predict_proba(clouds), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_more_coefficients_than_fit_in_memory_are_an_error(rng):
+    clouds = [rng.normal(size=(30, 40)) for _ in range(4)]
+    with pytest.raises(ValueError, match=r"degree=20 on 40 features: .* coefficients per point"):
+        pf.PointFormClassifier(**SMALL, degree=20).fit(clouds, [0, 1, 0, 1])

@@ -28,9 +28,13 @@ def test_every_cloud_has_its_row_whatever_the_batches(batch_size, rng):
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "comparison_matrices"])
 def test_a_cloud_too_large_for_the_network_is_named(fitted, data, method):
     """float32 overflows at such coordinates; NaN probabilities would pass as a prediction."""
-    clouds = [*data[3][:3], 1e30 * data[3][3], *data[3][4:6]]
-    with pytest.raises(ValueError, match=r"cloud 3 gets a value that is not finite: .* float32"):
-        getattr(fitted, method)(clouds)
+    for scale, message in [
+        (1e30, r"cloud 3 gets a value that is not finite: .* float32"),  # its square
+        (1e200, r"cloud 3 has values up to .*, outside of the range of torch\.float32"),
+    ]:
+        clouds = [*data[3][:3], scale * data[3][3], *data[3][4:6]]
+        with pytest.raises(ValueError, match=message):
+            getattr(fitted, method)(clouds)
 
 
 def test_a_damaged_network_predicts_nothing(data):

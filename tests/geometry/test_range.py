@@ -79,6 +79,14 @@ def test_extreme_options(options, dtype):
             assert_finite_or_clear(X, neighbors=12, **{"calibrate": calibrate, **options})
 
 
+def test_wide_bandwidth_functions_give_finite_fields(rng):
+    X = rng.normal(size=(60, 3))
+    for options in ({"beta": -100.0}, {"beta": -30.0, "bandwidth_units": "absolute"}):
+        for spectrum in ("raw", "projector"):
+            field = pf.gram_field(X, spectrum=spectrum, **options)
+            assert torch.isfinite(field.matrix()).all()
+
+
 @pytest.mark.parametrize("options", [{}, {"calibrate": False}, dict(pf.PAPER_SETTINGS)], ids=str)
 def test_extreme_coordinates(options, dtype):
     for scale in SCALES[dtype]:

@@ -56,7 +56,10 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def prepare(self, clouds: Any) -> Sequence[Any]:
-        """Compute from each cloud what does not depend on labels, for many fits to share."""
+        """Compute from each cloud what does not depend on labels, for many fits to share.
+
+        Once the estimator is fitted, features with names are put in the order of `fit`.
+        """
 
     @abstractmethod
     def make_store(self, prepared: Sequence[Any], origin: Tensor | None = None) -> Store:
@@ -193,8 +196,12 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         """Train on all clouds, with a seed drawn from `random_state`."""
         groups = check_groups(groups, len(targets.values))
         self._keep_names(clouds)
+        kept = targets.counted()
+        if len(kept) < len(clouds):  # so that the others do not choose the dimension either
+            clouds, targets = [clouds[i] for i in kept], targets.subset(kept)
+            groups = None if groups is None else groups[kept]
         store = self.make_store(self._prepare_for_fit(clouds))
-        part = (targets.counted(), self._seed())
+        part = (np.arange(len(clouds)), self._seed())
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
         warn_if_never_improved([fitted], groups is not None, stacklevel=4)
         self.keep(fitted)
@@ -221,7 +228,7 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     def prepare_for_prediction(self, clouds: Any) -> Sequence[Any]:
         """Prepare clouds as :meth:`prepare`, and check that they are as wide as those of `fit`."""
         check_is_fitted(self, "model_")
-        prepared = self.prepare(self._by_name(cloud_list(clouds)))
+        prepared = self.prepare(clouds)
         first = prepared[0]
         points = first if isinstance(first, torch.Tensor) else first.points
         self._check_width(points.shape[1])

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from pointforms.clouds import as_tensor
 from pointforms.support.options import shown
+from pointforms.tensors import as_tensor
 
 
 def one_per_cloud(name: str, values: Any, count: int) -> np.ndarray:

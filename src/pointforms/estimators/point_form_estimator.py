@@ -15,7 +15,7 @@ import torch
 from pydantic import NonNegativeInt, PositiveInt
 from sklearn.utils.validation import check_is_fitted
 
-from pointforms.clouds import cloud_list
+from pointforms.clouds import cloud_list, features_of
 from pointforms.estimators import saving
 from pointforms.estimators.common_dimension import common_dimension, prepare_fields
 from pointforms.estimators.network_estimator import NetworkEstimator
@@ -162,7 +162,7 @@ class PointFormEstimator(NetworkEstimator):
         The fields can be passed to every method that takes clouds, so that many fits share them.
         Before `fit`, and unless `dimension` is given, each has the dimension estimated for its
         cloud. Every fit then chooses one on its own training clouds, and only the fields that
-        differ from it are computed again.
+        differ from it are computed again. After `fit`, features with names are put in its order.
 
         Parameters
         ----------
@@ -175,11 +175,10 @@ class PointFormEstimator(NetworkEstimator):
         list of GramField
             One per cloud.
         """
-        clouds = cloud_list(clouds)
-        first = clouds[0]
-        shape: tuple[int, ...] = np.shape(getattr(first, "points", first))
-        if len(shape) == 2:  # else the clouds are in error, and described as such below
-            check_degree(max(self.degrees()), shape[1])
+        clouds = self._by_name(cloud_list(clouds))
+        features = features_of(clouds[0])
+        if features is not None:  # before geometry, which takes longest
+            check_degree(max(self.degrees()), features)
         settings = GramSettings.among(self.get_params(deep=False))
         if settings.dimension is None:
             settings = replace(settings, dimension=getattr(self, "dimension_", None))
@@ -275,7 +274,8 @@ class PointFormEstimator(NetworkEstimator):
                 "most, and all forms of a higher degree are zero on them"
             )
         model.standardize(*store.moments(fit.train), store.origin)
-        model.calibrate(store.gather(torch.from_numpy(fit.train[:_CALIBRATION_CLOUDS])))
+        some = torch.from_numpy(fit.train[:_CALIBRATION_CLOUDS]).to(store.sizes.device)
+        model.calibrate(store.gather(some))
 
     # --- the fitted estimator ---------------------------------------------------------------
 

@@ -7,11 +7,12 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 
+from pointforms.support.options import shown
 from pointforms.support.suggestions import suggest
 
 # Options that belong to a machine rather than to a model: neither written nor read.
@@ -22,8 +23,7 @@ _RETIRED = ("outputs_",)
 _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|U\d+|O)")
 _LARGEST_ARRAY = 64 << 20  # bytes
 _RESERVED = ("pairs", "values", "dtype")
-_OPTIONS = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
-_LEARNED = ConfigDict(strict=True, arbitrary_types_allowed=True)
+_STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
 
 @dataclass(frozen=True)
@@ -91,17 +91,16 @@ def pack(estimator: Any) -> dict[str, Any]:
 
 
 def restore_options(cls: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a class from what :func:`pack` made of them, checked by its types."""
-    try:
-        types = get_type_hints(cls)
-    except NameError:  # of a class whose annotations mean something only where it was defined
-        types = {}
+    """Return the options of a class from what :func:`pack` made of them.
+
+    Their names are checked, their values are not: `check_options` of the estimator does that.
+    """
     options = {}
     for name, value in saved.items():
         if name not in cls._get_param_names():
             raise ValueError(f"{name!r} is no option: {suggest(name, cls._get_param_names())}")
         if name not in _LOCAL:
-            value = _checked(f"option {name}", types.get(name, Any), _restored(value), _OPTIONS)
+            value = _restored(value)
             options[name] = tuple(value) if isinstance(value, list) else value
     return options
 
@@ -126,7 +125,7 @@ def restore_learned(cls: Any, saved: Mapping[str, Any], outputs: int) -> dict[st
     for name, attribute in declared.items():
         if name in saved:
             value = _restored(saved[name])
-            learned[name] = _checked(f"attribute {name}", attribute.type, value, _LEARNED)
+            learned[name] = _checked(name, attribute.type, value)
         elif not attribute.optional:
             raise ValueError(f"the fitted attribute {name!r} is missing")
     lengths = {"features": learned["n_features_in_"], "outputs": outputs}
@@ -159,13 +158,13 @@ def _label(key: str, labels: set[Any]) -> Any:
     return key
 
 
-def _checked(what: str, kind: Any, value: Any, config: ConfigDict) -> Any:
+def _checked(name: str, kind: Any, value: Any) -> Any:
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(kind, config=config)
+        adapter: TypeAdapter[Any] = TypeAdapter(kind, config=_STRICT)
         adapter.validate_python(value)
     except ValidationError as error:
-        shown = repr(value) if len(repr(value)) < 60 else f"a {type(value).__name__}"
-        raise ValueError(f"{what} is {shown}: {error.errors()[0]['msg']}") from None
+        message = error.errors()[0]["msg"]
+        raise ValueError(f"attribute {name} is {shown(value)}: {message}") from None
     return value
 
 

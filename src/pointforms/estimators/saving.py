@@ -203,11 +203,10 @@ def _without_network(config: dict[str, Any], header: dict[str, Any]) -> tuple[An
     for key in ("options", "learned"):
         if not isinstance(config.get(key), dict):
             raise ValueError(f"its configuration is damaged: no {key}")
-    options = restore_options(_classes[name], config["options"])
-    device = options.get("device", "cpu")
-    if not _is_available(device):
-        options["device"] = "cpu"
-    estimator = _classes[name](**options)
+    estimator = _classes[name](**restore_options(_classes[name], config["options"]))
+    device = estimator.device
+    if isinstance(device, str) and not _is_available(device):
+        estimator.device = "cpu"
     estimator.check_options()
     learned = restore_learned(_classes[name], config["learned"], _outputs(estimator, header))
     if version == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pointforms.clouds import as_tensor
 from pointforms.estimators.per_cloud import checked_weights, is_continuous, one_per_cloud
 from pointforms.estimators.trainer import Fit
+from pointforms.tensors import as_tensor
 
 
 class _Counted:
@@ -25,6 +25,12 @@ class _Counted:
         """Return the indices of the clouds whose weight is not 0."""
         weights = np.ones(len(self.values)) if self.sample_weight is None else self.sample_weight
         return np.flatnonzero(weights)
+
+    def subset(self, index: np.ndarray) -> Self:
+        """Return the targets of some of the clouds."""
+        weights = None if self.sample_weight is None else self.sample_weight[index]
+        some: Self = replace(self, values=self.values[index], sample_weight=weights)  # type: ignore[type-var]
+        return some
 
     def _own_weights(self, train: np.ndarray) -> np.ndarray | None:
         """Return the sample weights of some clouds; None for equal ones."""
@@ -78,12 +84,12 @@ class ClassTargets(_Counted):
             )
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"y has 1 class, {classes[0]!r}: expected at least 2")
+            raise ValueError(f"y has 1 class, {classes.tolist()[0]!r}: expected at least 2")
         targets = cls(classes, codes, class_weight, checked_weights(sample_weight, count))
-        left_out = np.setdiff1d(codes, codes[targets.counted()])
-        if len(left_out):
+        left_out = classes[np.setdiff1d(codes, codes[targets.counted()])].tolist()
+        if left_out:
             raise ValueError(
-                f"sample_weight is 0 for all clouds of the class {classes[left_out[0]]!r}: "
+                f"sample_weight is 0 for all clouds of the class {left_out[0]!r}: "
                 "expected a positive number for some, or clouds of other classes alone"
             )
         return targets

@@ -241,6 +241,7 @@ def _train_stack(
             counts, weights = (part.to(targets.device, like.dtype) for part in floats)
             rngs = [shuffles[i] for i in running]
             rows = _some_rows(store, index, floats[0], schedule.points, rngs)
+            index = index.to(store.sizes.device)
             if stack.single:
                 index, counts, weights = index[0], counts[0], weights[0]
                 rows = None if rows is None else rows[0]
@@ -253,9 +254,9 @@ def _train_stack(
             stack, evaluate, store, targets, loss, [fits[i] for i in running]
         )
         going = []
+        means = (total / steps).tolist()
         for place, i in enumerate(running):
-            trained = float(total[place]) / steps
-            fitted[i].history.append({"train": trained, "validation": scores[place]})
+            fitted[i].history.append({"train": means[place], "validation": scores[place]})
             if scores[place] < best_loss[i]:
                 best_loss[i], fitted[i].best_epoch = scores[place], epoch
                 best_state[i] = {k: v[place].clone() for k, v in stack.state().items()}
@@ -322,7 +323,7 @@ def _some_rows(
         for b, cloud in enumerate(index[e].tolist()):
             draw = sizes[cloud] > points and real[e, b]
             chosen[e, b] = rng.permutation(sizes[cloud])[:points] if draw else np.arange(points)
-    return torch.from_numpy(chosen).to(index.device)
+    return torch.from_numpy(chosen).to(store.sizes.device)
 
 
 def _validation_losses(
@@ -339,7 +340,7 @@ def _validation_losses(
     counts = np.stack([np.arange(longest) < len(fit.validation) for fit in fits])
     totals = np.zeros(len(fits))
     for start in range(0, longest, 64):
-        index = torch.from_numpy(filled[:, start : start + 64])
+        index = torch.from_numpy(filled[:, start : start + 64]).to(store.sizes.device)
         batch = store.gather(index[0] if stack.single else index)
         with torch.no_grad():
             out = stack.call(evaluate, batch)

@@ -10,12 +10,12 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from pointforms.clouds import as_tensor
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.exterior import compound
 from pointforms.nn.coefficients import WedgeCoefficients
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
+from pointforms.tensors import as_tensor
 
 
 def coefficients(model: Any, points: Any, degree: int | None = None) -> np.ndarray:

@@ -69,6 +69,9 @@ def gram_field(
     - G(sX) = G(X) for scales s > 0 (except with absolute or length units),
     - G of permuted points is the permuted G.
 
+    The first and the last need distinct eigenvalues where `rank` or spectrum="projector" cuts:
+    among equal ones, as on a grid, the directions that are kept are arbitrary.
+
     It is not differentiated with respect to the points: gradients stop here.
 
     Parameters

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from pointforms.clouds import CloudLike, as_cloud, as_tensor
+from pointforms.clouds import CloudLike, as_cloud
 from pointforms.geometry.estimate import Geometry, estimate_geometry
 from pointforms.geometry.factor import (
     calibration,
@@ -32,6 +32,7 @@ from pointforms.geometry.settings import (
     documents_options,
 )
 from pointforms.support.suggestions import suggests_parameters
+from pointforms.tensors import as_tensor
 
 
 @suggests_parameters

@@ -27,10 +27,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from pointforms.clouds import cloud_list
+from pointforms.clouds import cloud_list, features_of
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.targets import ClassTargets
-from pointforms.geometry.field import GramField
 from pointforms.nn.origins import common_origin
 from pointforms.summaries import PooledSummaries
 from pointforms.support.cloud_estimator import TakesClouds
@@ -169,6 +168,7 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
 
     def prepare(self, clouds: Any) -> list[Any]:
         """Compute once what every fit needs: Gram fields, where the features come from them."""
+        clouds = self._by_name(cloud_list(clouds))
         transformer = self.unfitted_features()
         if hasattr(transformer, "prepare"):
             return list(transformer.prepare(clouds))
@@ -178,10 +178,9 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
         """Return the probabilities of the classes: (N, C)."""
         check_is_fitted(self, "head_")
         clouds = self._by_name(cloud_list(clouds))
-        # before geometry uses the fitted dimension
-        shape = np.shape(clouds[0].points if isinstance(clouds[0], GramField) else clouds[0])
-        if len(shape) == 2:
-            self._check_width(shape[1])
+        features = features_of(clouds[0])
+        if features is not None:  # before geometry uses the fitted dimension
+            self._check_width(features)
         with _one_thread():
             X = self.features_.transform(clouds)[:, self.columns_]
             probabilities: np.ndarray = self.head_.predict_proba(X)

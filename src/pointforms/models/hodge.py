@@ -119,7 +119,7 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         """Compute the Gram fields of clouds; given ones get the dimension of `fit`, if any."""
         known = self.dimension if self.dimension is not None else getattr(self, "dimension_", None)
         settings = GramSettings(neighbors=self.neighbors, dimension=known)
-        return prepare_fields(clouds, settings, cache=self.cache)
+        return prepare_fields(self._by_name(cloud_list(clouds)), settings, cache=self.cache)
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Learn the coordinates from the training clouds."""
@@ -145,7 +145,7 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
     def transform(self, clouds: Any) -> np.ndarray:
         """Return features (N, f) of a list of (n_i, D) clouds, or of their Gram fields."""
         check_is_fitted(self, "axes_")
-        fields = self.prepare(self._by_name(cloud_list(clouds)))
+        fields = self.prepare(clouds)
         self._check_width(fields[0].points.shape[1])
         centres = [field.points.mean(0) for field in fields]
         centred = [

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from pointforms.clouds import plain_clouds
+from pointforms.clouds import cloud_list, plain_clouds
 from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.trainer import Fit, Store
 from pointforms.models.batches import CloudStore, GraphStore
@@ -131,7 +131,7 @@ class NeuralClassifier(NetworkClassifier):
 
     def prepare(self, clouds: Any) -> Sequence[Any]:
         """Return checked clouds, or their graphs; graphs are returned as they are."""
-        reads = self.reads
+        clouds, reads = self._by_name(cloud_list(clouds)), self.reads
         if reads == "points":
             return plain_clouds(clouds)
         if reads == "complex":

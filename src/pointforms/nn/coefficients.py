@@ -10,6 +10,9 @@ from torch import Tensor, nn
 
 from pointforms.exterior import multi_indices
 
+# Most coefficients that a network returns at a point: with 64 hidden units, 4 GB of weights.
+_MOST_COEFFICIENTS = 1 << 24
+
 
 class Affine(nn.Linear):
     """A linear map that adds its bias in place; torch would copy the outputs of stacked maps."""
@@ -68,7 +71,14 @@ class DenseCoefficients(_Coefficients):
     """
 
     def __init__(self, features: int, degree: int, forms: int, hidden: Sequence[int]) -> None:
-        super().__init__(features, hidden, forms, comb(features, degree))
+        count = comb(features, degree)
+        if forms * count > _MOST_COEFFICIENTS:
+            raise ValueError(
+                f"degree={degree} on {features} features: {forms} forms have {forms * count:.2g} "
+                f"coefficients per point, and at most {_MOST_COEFFICIENTS:.2g} can be learned; "
+                'use coefficients="wedge" or a lower degree'
+            )
+        super().__init__(features, hidden, forms, count)
         self.degree = degree
 
     def set_scale(self, scale: Tensor) -> None:

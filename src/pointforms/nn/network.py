@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite, log10
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +18,9 @@ _MOMENTUM = 0.1
 # Fewer rows than this do not tell a deviation well: with 8 it is off by a quarter, and two clouds
 # would enter the head as 1 and -1, one cloud as 0.
 _FEWEST = 8
+# Orders of magnitude by which the unit of a form is below 1, from which on it, rather than the
+# cloud, is why an energy is tiny.
+_SMALL_UNIT = 3
 
 
 class FeatureNorm(nn.Module):
@@ -188,10 +192,27 @@ class PointFormNetwork(nn.Module):
         """
         with torch.no_grad():
             matrices = self.comparison_matrices(batch)
-            for i, C in enumerate(matrices):
-                energy = C.diagonal(dim1=-2, dim2=-1).mean()
-                self.energy[i] = energy.clamp_min(torch.finfo(C.dtype).tiny ** 0.75)
+            energy = torch.stack([C.diagonal(dim1=-2, dim2=-1).mean() for C in matrices])
+            least = torch.finfo(energy.dtype).tiny ** 0.75
+            self._check_range(energy, least)
+            self.energy.copy_(energy.clamp_min(least))
             self.norm.start(self._readouts(matrices))
+
+    def _check_range(self, energy: Tensor, least: float) -> None:
+        """Raise an error if the unit of a feature takes an energy beyond the range of numbers.
+
+        A k-form in coordinates divided by s has the unit s⁻ᵏ, and its energy the square of that.
+        An energy near 0 for another reason, such as a flat cloud, is none.
+        """
+        low, high = torch.stack(torch.aminmax(self.scale)).tolist()
+        for layer, value in zip(self.point_forms(), energy.tolist(), strict=True):
+            small_unit = layer.degree * log10(low) > _SMALL_UNIT
+            if not isfinite(value) or (value < least and small_unit):
+                raise ValueError(
+                    f"forms of degree {layer.degree} on features with deviations of {low:.3g} to "
+                    f"{high:.3g} have comparison matrices beyond the range of {energy.dtype}: "
+                    "rescale the features, or use dtype='float64'"
+                )
 
     def comparison_matrices(self, batch: FormBatch) -> list[Tensor]:
         """Compute the comparison matrices of a batch.

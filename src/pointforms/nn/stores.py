@@ -249,9 +249,8 @@ class FieldStore(PointStore):
         weights = self.weights[place]
         compounds = {k: values[place] for k, values in self.compounds.items()}
         metrics = {k: values[place] for k, values in self.metrics.items()}
-        m = place.shape[-1]
-        if int(sizes.max()) > m:
-            whole = (sizes / m).clamp_min(1.0).to(weights.dtype)
+        if rows is not None:
+            whole = (sizes / rows.shape[-1]).clamp_min(1.0).to(weights.dtype)
             weights = weights * whole
             metrics = {k: values * whole[..., None, None] for k, values in metrics.items()}
         return FormBatch(self.points[place], self.factor[place], weights, compounds, metrics)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pointforms.clouds import as_tensor
 from pointforms.plot import style
 from pointforms.plot.form_data import comparison_pca_data
 from pointforms.plot.panels import draw_pca, draw_running_total, draw_values
 from pointforms.plot.planes import Directions, look
 from pointforms.plot.style import PathLike, class_codes, finished, literal, new_figure, styled
+from pointforms.tensors import as_tensor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

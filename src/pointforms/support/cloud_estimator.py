@@ -38,7 +38,8 @@ class TakesClouds:
         """Return clouds with their features in the order of `fit`, if both carry names."""
         if not hasattr(self, "feature_names_in_") or not getattr(clouds, "has_names", False):
             return clouds
-        self._check_width(len(clouds.feature_names))
+        if tuple(self.feature_names_in_) != clouds.feature_names:
+            self._check_width(len(clouds.feature_names))
         return clouds.in_order(self.feature_names_in_)
 
     def _check_width(self, features: int) -> None:
