@@ -102,6 +102,7 @@ def test_columns_may_be_fewer_or_more_and_spreadsheets_leave_a_mark(path):
         (HEADER + "a,mlp,,,0,0.5\n", "line 2: no fold"),
         (HEADER + ",mlp,,0,0,0.5\n", "line 2: no task"),
         (HEADER + "a,mlp,{epochs: 3},0,0,0.5\n", "line 2: options are '{epochs: 3}': not JSON"),
+        (HEADER + f"a,mlp,{'[' * 100_000},0,0,0.5\n", "line 2: options are '[[[["),
         (HEADER + "a,mlp,[3],0,0,0.5\n", "line 2: options are '[3]': expected a JSON object"),
         (HEADER + 'a,mlp,"{""alpha"":NaN}",0,0,0.5\n', "line 2: options are"),
         (HEADER + "a,mlp,,0,0,0.5\na,mlp,,1", "line 3: expected 6 fields"),

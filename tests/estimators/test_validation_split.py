@@ -25,3 +25,5 @@ class TestValidationPart:
         a, b = validation_part(np.linspace(0, 1, 40), None, 0.25, 0, stratify=False)
         assert len(b) == 10
         assert not set(a) & set(b)
+        a, b = validation_part(np.linspace(0, 1, 12), None, 0.99, 0, stratify=False)
+        assert (len(a), len(b)) == (1, 11)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pointforms.bench.records import NUMBERS, Record, Row, duplicate_fit
 from pointforms.support.files import atomic
+from pointforms.support.options import shown
 
 _SIZES = ("clouds", "points", "task_seed")
 _ROW = ("task", "model", "options", *_SIZES, "content", "settings")
@@ -153,8 +154,8 @@ def _options(text: str) -> dict[str, Any]:
     try:
         options = json.loads(text)
         json.dumps(options, allow_nan=False)  # Python reads NaN, which no row can have
-    except ValueError as error:
-        raise ValueError(f"options are {text!r}: not JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"options are {shown(text)}: not JSON: {error}") from None
     if not isinstance(options, dict):
         raise ValueError(f"options are {text!r}: expected a JSON object")
     return options

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold
 
@@ -28,6 +30,7 @@ def validation_part(
             if len(np.unique(y[train])) == len(np.unique(y)):
                 return train, validation
         return everything, everything
-    folds = GroupShuffleSplit(1, test_size=fraction, random_state=seed)
+    held_back = min(count - 1, ceil(fraction * count))  # at least one group is left for training
+    folds = GroupShuffleSplit(1, test_size=held_back, random_state=seed)
     train, validation = next(folds.split(y, y, members))
     return train, validation
