@@ -85,7 +85,7 @@ def test_columns_may_be_fewer_or_more_and_spreadsheets_leave_a_mark(path):
         (HEADER + "a,mlp,,0,0,0.5\na,mlp,,0,one,0.5\n", "line 3: seed is 'one': expected a whole"),
         (HEADER + "a,mlp,,0.5,0,0.5\n", "line 2: fold is '0.5': expected a whole number"),
         (HEADER + "a,mlp,,0,0,high\n", "line 2: auroc is 'high': expected a number"),
-        (HEADER + "a,mlp,,0,0,nan\n", "line 2: auroc is 'nan': expected a number"),
+        (HEADER + "a,mlp,,0,0,nan\n", "line 2: auroc is 'nan': expected a number, or nothing"),
         (HEADER + "a,mlp,,0,0,-5\n", "line 2: auroc=-5.0: expected a finite number from 0 to 1"),
         (HEADER + "a,mlp,,0,0,1e999\n", "line 2: auroc=inf: expected a finite number from 0 to 1"),
         (HEADER + "a,mlp,,99,0,0.5\n", "line 2: fold=99: expected a whole number from 0 to 4"),

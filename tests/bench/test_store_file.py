@@ -384,11 +384,26 @@ def test_what_is_no_store_is_refused_and_left_alone(path, make, message, how):
     make(path)
     before = None if path.is_dir() else path.read_bytes()
     with pytest.raises(StoreError, match=message) as error:
-        Store(path, **how)
+        Store(path, **how).records()  # readers of a damaged file open it first
     assert repr(str(path)) in str(error.value)
     assert "\n" not in str(error.value)
     assert list(path.parent.iterdir()) == [path]
     assert path.is_dir() or path.read_bytes() == before
+
+
+def test_readers_look_at_no_more_of_a_file_than_they_need(path):
+    with Store(path) as store:
+        store.finish(None, records(2, size=2000))
+    with open(path, "r+b") as file:
+        file.seek(-4096, os.SEEK_END)  # a page of predictions
+        file.write(b"\xff" * 4096)
+    with Store(path, read_only=True) as store:
+        assert len(store.keys()) == 2
+        with pytest.raises(StoreError, match="it is damaged: restore a copy"):
+            store.copy(path.with_name("copy.db"))
+    with pytest.raises(StoreError, match="it is damaged: restore a copy"):
+        Store(path)
+    assert os.listdir(path.parent) == [path.name]
 
 
 @pytest.mark.parametrize("how", [{"create": False}, {"read_only": True}])

@@ -8,18 +8,22 @@ import resource
 import shutil
 import sqlite3
 import tempfile
+import warnings
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from tests.helpers.commands import MANIFEST, npf, ok, refused
 from tests.helpers.unprivileged import unprivileged
+from typer.testing import CliRunner
 
 from pointforms.bench import run_history, store_file
 from pointforms.bench.records import Record, Row, Unit
 from pointforms.bench.store import Store
+from pointforms.cli.console import Commands
 
 _PAGE = ("--no-explain", "--no-theory", "--out", "page.html")
 READERS = {
@@ -212,3 +216,27 @@ def test_every_reader_works_on_read_only_media(filled, folder):
         os.chdir(folder)
         shutil.rmtree(shelf)
         shutil.rmtree(out)
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_any_work(given, filled, monkeypatch):
+    shutil.copy(filled, "results.db")
+    real = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
+    message = refused("report", "results.db", "--no-explain", "--out", "page.html")
+    assert message == "npf report: the folder '.' cannot be written\n"
+
+
+def test_warnings_are_one_line_without_control_characters():
+    app, before = typer.Typer(cls=Commands), warnings.formatwarning
+
+    @app.callback()
+    def group() -> None:
+        """Several commands."""
+
+    @app.command()
+    def warn() -> None:
+        print(warnings.formatwarning("few clouds in \x1b.csv", UserWarning, __file__, 1), end="")
+
+    result = CliRunner().invoke(app, ["warn"])
+    assert result.stdout == "warning: few clouds in \\x1b.csv\n"
+    assert warnings.formatwarning is before

@@ -186,3 +186,23 @@ def test_damaged_parquet_raises_expected_errors_only(frame, rng, tmp_path):
             read_table(tmp_path / "bad.parquet", "sample")
         except (ValueError, TypeError) as error:
             assert str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("as_categories", [False, True])
+def test_text_that_many_rows_repeat_is_counted_before_it_is_expanded(tmp_path, as_categories):
+    rows = 20_000
+    text = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), ["x" * 10**6])
+    file = tmp_path / "bomb.parquet"  # of a kilobyte; 19 GiB if every row has its own text
+    parquet.write_table(
+        pa.table({"id": text, "x": np.zeros(rows)}), file, store_schema=as_categories
+    )
+    with pytest.raises(ValueError, match=r"bomb\.parquet' declares arrays of 18\.63 GiB"):
+        read_table(file, "id")
+
+
+def test_categories_of_a_parquet_file_are_read_as_text(tmp_path):
+    frame = pd.DataFrame({"id": pd.Categorical(["b", "a", "b", "a"]), "x": [0.0, 1.0, 2.0, 3.0]})
+    frame["list"] = [[1], [2], [3], [4]]  # not a feature
+    frame.to_parquet(tmp_path / "table.parquet")
+    clouds = read_table(tmp_path / "table.parquet", "id")
+    assert (clouds.ids, clouds.feature_names) == (("b", "a"), ("x",))

@@ -139,13 +139,14 @@ def _value(name: str, text: str) -> Any:
         return _options(text)
     if name not in (*_SIZES, *_WHOLE, *NUMBERS):
         return text
-    kind, expected = (float, "a number") if name in NUMBERS else (int, "a whole number")
+    number = "a number, or nothing where it is not known"
+    kind, expected = (float, number) if name in NUMBERS else (int, "a whole number")
     try:
         value = kind(text)
         float(value)
     except (ValueError, OverflowError):  # a whole number beyond all floats
         value = nan
-    if isnan(value):  # a number that is not known is an empty field
+    if isnan(value):
         raise ValueError(f"{name} is {text!r}: expected {expected}")
     return value
 

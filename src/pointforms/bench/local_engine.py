@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import traceback
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import suppress
@@ -28,6 +29,7 @@ from typing import Any
 from pointforms.bench.fitting import failed, fit_unit, preparation, prepare
 from pointforms.bench.records import Record, Unit
 from pointforms.support.files import atomic
+from pointforms.support.formatting import warning_line
 from pointforms.support.scratch import remove_folder, scratch_folder
 
 Finished = tuple[Unit, list[Record]]
@@ -178,6 +180,7 @@ def _work(channel: Connection, scratch: Path, device: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it will end it
     # libraries leave temporary files behind: they go with the folder
     tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
+    warnings.formatwarning = warning_line
     import torch
 
     torch.set_num_threads(1)

@@ -93,7 +93,7 @@ def _check_real(name: str, value: Any, most: float) -> None:
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not (isnan(value) or 0 <= value <= most):
         limits = "from 0 to 1" if most == 1 else "of at least 0"
-        raise ValueError(f"{name}={value!r}: expected a finite number {limits}, or NaN")
+        raise ValueError(f"{name}={value!r}: expected a finite number {limits}")
 
 
 def _check_predictions(clouds: Any, probabilities: Any, test_size: int) -> None:

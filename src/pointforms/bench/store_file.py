@@ -141,14 +141,21 @@ class StoreFile:
             )
 
     def _check(self) -> bool:
-        """Whether the file is empty; raise an error if it is not a store, or is damaged."""
+        """Whether the file is empty; raise an error if it is not a store, or is damaged.
+
+        Looking for damage reads the whole file. Readers are told about damage in what they read.
+        """
         # in one snapshot: another run may be making the file
         with self._transaction("DEFERRED"):
             empty = self._is_empty()
-            (verdict,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+            if not self.read_only:
+                self._check_whole_file()
+        return empty
+
+    def _check_whole_file(self) -> None:
+        (verdict,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise damaged(self.path, verdict.splitlines()[-1])
-        return empty
 
     def _make_tables(self) -> None:
         with self._transaction():
@@ -260,8 +267,8 @@ class StoreFile:
 
     def _copy(self, copied: sqlite3.Connection, target: Path) -> None:
         with self._transaction("DEFERRED"):
-            # lock it ourselves: `backup` would wait for another's lock without end
-            self._db.execute("SELECT count(*) FROM runs").fetchone()
+            # this also locks it: `backup` would wait for another's lock without end
+            self._check_whole_file()
             with explained(target):
                 self._db.backup(copied)
 

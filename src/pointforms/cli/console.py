@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
 from pointforms.cli.interrupts import Terminated, exit_status, sigterm_interrupts
-from pointforms.support.formatting import visible
+from pointforms.support.formatting import visible, warning_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +31,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            with sigterm_interrupts() if ctx.parent is None else nullcontext():
+            with _whole_command() if ctx.parent is None else nullcontext():
                 return super().invoke(ctx)
         except BrokenPipeError:  # the reader has seen enough
             raise
@@ -41,6 +42,17 @@ class Commands(TyperGroup):
         except (ValueError, TypeError, ImportError, OSError) as error:
             _say(ctx, str(error))
             raise typer.Exit(2) from None
+
+
+@contextmanager
+def _whole_command() -> Iterator[None]:
+    """What holds while a command runs: SIGTERM is as Ctrl-C, and warnings are one line."""
+    before, warnings.formatwarning = warnings.formatwarning, warning_line
+    try:
+        with sigterm_interrupts():
+            yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _say(ctx: Any, message: str) -> None:

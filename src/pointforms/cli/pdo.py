@@ -145,7 +145,9 @@ def audit(out: OUT = Path("pdo")) -> None:
     use_one_thread()
     folders = sorted(path.parent for path in out.glob("pdo-*/task.json"))
     if not folders:
-        raise FileNotFoundError(f"no prepared tasks in {str(out)!r}: `npf pdo prepare TABLE`")
+        raise FileNotFoundError(
+            f"no prepared tasks in {str(out)!r}: `npf pdo prepare TABLE` writes them"
+        )
     findings = []
     with track(len(folders), "tasks") as advance:
         for folder in folders:

@@ -205,27 +205,61 @@ def _read_parquet(
 
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
-        if not set(needed or ()) <= set(schema.names):
-            return schema.empty_table()  # the caller reports what is missing, and what there is
-        # pandas stores its index as columns: they are not features
-        index = (schema.pandas_metadata or {}).get("index_columns", [])
-        index = [name for name in index if isinstance(name, str) and name not in ids]
-        chosen = [
-            field
-            for field in schema
-            if field.name not in index and (needed is None or field.name in {*ids, *needed})
-        ]
-        # of text only the positions count here: how long it is shows when it is read
+    if not set(needed or ()) <= set(schema.names):
+        return schema.empty_table()  # the caller reports what is missing, and what there is
+    # pandas stores its index as columns: they are not features, and neither are lists
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    chosen = [
+        field
+        for field in schema
+        if field.name in ids
+        or (
+            field.name not in index
+            and (field.name in needed if needed is not None else not pa.types.is_nested(field.type))
+        )
+    ]
+    texts = [field.name for field in chosen if _is_text(field.type)]
+    # text is stored once per value: a small file may repeat a long one in every row
+    with parquet.ParquetFile(path, read_dictionary=texts) as file:
         width = sum(_bytes_per_row(field.type) for field in chosen)
         check_size(path, file.metadata.num_rows * width, max_bytes)
         batches, total = [], 0
         for batch in file.iter_batches(columns=[field.name for field in chosen]):
-            total += batch.nbytes
+            total += sum(map(_expanded_bytes, batch.columns))
             check_size(path, total, max_bytes)
-            batches.append(batch)
-        rows = pa.Table.from_batches(batches, schema=batches[0].schema if batches else schema)
-        kept = [i for i, name in enumerate(rows.column_names) if name not in index]
-        return rows.select(kept)  # by position: names may occur twice, which the caller reports
+            batches.append(_plain(batch))
+    return pa.Table.from_batches(batches) if batches else pa.schema(chosen).empty_table()
+
+
+def _is_text(kind: pyarrow.DataType) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind))
+
+
+def _expanded_bytes(column: pyarrow.Array) -> int:
+    """Return the size of a column in which every row has its own value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not isinstance(column, pa.DictionaryArray):
+        return int(column.nbytes)
+    try:
+        lengths = pc.binary_length(column.dictionary).take(column.indices)
+    except pa.ArrowNotImplementedError:  # of numbers
+        return len(column) * 8
+    return len(column) * 4 + (pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0)
+
+
+def _plain(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    """Give every row its own value, also of categories."""
+    import pyarrow as pa
+
+    columns = [
+        column.cast(column.type.value_type) if isinstance(column, pa.DictionaryArray) else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _bytes_per_row(kind: pyarrow.DataType) -> int:

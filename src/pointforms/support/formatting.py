@@ -155,6 +155,19 @@ def visible(text: str, lines: bool = False) -> str:
     )
 
 
+def warning_line(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: Any = None
+) -> str:
+    r"""Show a warning on one line, for `warnings.formatwarning`.
+
+    Those who use commands need not see which line of our code a warning comes from.
+
+    >>> warning_line("few clouds in \x1b.csv", UserWarning, "fitting.py", 7)
+    'warning: few clouds in \\x1b.csv\n'
+    """
+    return visible(f"warning: {message}") + "\n"
+
+
 # --- escaping -------------------------------------------------------------------------------
 
 

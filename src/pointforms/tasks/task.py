@@ -195,8 +195,12 @@ def check_folds(folds: np.ndarray) -> None:
         )
 
 
+class DividedGroupError(ValueError):
+    """A group has clouds on more than one side of a split."""
+
+
 def check_kept_together(groups: np.ndarray, sides: np.ndarray, what: str) -> None:
-    """Raise an error if a group has clouds on more than one side of a split.
+    """Raise a :class:`DividedGroupError` if a group has clouds on more than one side of a split.
 
     Parameters
     ----------
@@ -215,7 +219,7 @@ def check_kept_together(groups: np.ndarray, sides: np.ndarray, what: str) -> Non
         on = ", ".join(map(repr, np.unique(sides[codes == group]).tolist()))
         count = len(np.unique(codes[apart]))
         more = f" (and {count - 1} more groups are divided)" if count > 1 else ""
-        raise ValueError(
+        raise DividedGroupError(
             f"group {groups[apart[0]]!s} has clouds in the {what} {on}: "
             f"expected every group on one side{more}"
         )

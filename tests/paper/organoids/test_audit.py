@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
+import pytest
 from tests.helpers.organoids import changed
 
 from pointforms.paper.organoids.audit import audit
@@ -44,3 +46,11 @@ def test_the_audit_finds_planted_leaks(table, folder, tmp_path):
     [torn] = audit(made)
     assert (torn.what, torn.passed) == ("groups", False)
     assert "has clouds in the folds" in torn.details
+
+
+@pytest.mark.parametrize("name", ["clouds.npz", "audit.npz"])
+def test_a_damaged_file_is_an_error_and_no_leak(folder, tmp_path, name):
+    damaged = shutil.copytree(folder / "pdo-efp", tmp_path / "pdo-efp")
+    (damaged / name).write_bytes((damaged / name).read_bytes()[:500])
+    with pytest.raises(ValueError, match=f"{name}' (is not an archive|cannot be read)"):
+        audit(damaged)

@@ -111,10 +111,11 @@ class Harmful:
             pickle.dumps(pd.DataFrame({"a": np.arange(2).astype("datetime64[s]")})),
             "it refers to pandas|expected numbers",
         ),
-        (b"pHH3,RFP\n1,2\n", "no table of cells"),
+        (b"pHH3,RFP\n1,2\n", "no table of cells: it is not a pickle"),
+        (pickle.PROTO + b"\x04hello", r"no table of cells: it is damaged \("),
         (b"", "it breaks off"),
     ],
-    ids=["code", "categories", "list", "columns", "dates", "text", "empty"],
+    ids=["code", "categories", "list", "columns", "dates", "text", "damaged", "empty"],
 )
 def test_other_pickles_are_refused(content, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -15,7 +15,7 @@ from pointforms.paper.organoids.catalogue import read_facts
 from pointforms.paper.organoids.labels import RESPONSES
 from pointforms.paper.organoids.prepared_tasks import load_from
 from pointforms.paper.organoids.schema import Policy, schema, withheld
-from pointforms.tasks.task import Task
+from pointforms.tasks.task import DividedGroupError, Task
 
 COPY = 0.99  # a marker with at least this correlation to another counts as its copy
 _PERMUTATIONS, _TOLERANCE = 20, 0.05
@@ -60,18 +60,26 @@ def audit(folder: Path, seed: int = 0) -> list[Finding]:
     name = str(facts["task"]).removeprefix("pdo-")
     try:
         task = load_from(folder)
-    except ValueError as error:  # such as a group on two sides: no task can have that
+    except DividedGroupError as error:
         return [Finding(name, "groups", False, str(error))]
-    cells = np.load(folder / "audit.npz", allow_pickle=False)
+    cells = _read_cells(folder / "audit.npz")
     together = Finding(name, "groups", True, "every group is on one side")
     findings = [together, _rows(name, cells["rows"])]
     if name in RESPONSES:
         findings += [
             _withheld(name, facts),
             _copies(name, task, facts, cells["withheld"]),
-            _controls(name, cells["conditions"]),
+            _controls(name, cells["conditions"].tolist()),
         ]
     return [*findings, _permuted(name, task, seed)]
+
+
+def _read_cells(file: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in ("rows", "conditions", "withheld")}
+    except Exception as error:  # whatever a bad byte leads to
+        raise ValueError(f"{str(file)!r} cannot be read ({error}): prepare it again") from None
 
 
 def _rows(name: str, rows: np.ndarray) -> Finding:

@@ -296,14 +296,19 @@ def read_frame(
         Called with the number of bytes whenever some are read.
     """
     stream: Any = io.BufferedReader(_Counted(source, advance), _LARGE)
+    if stream.peek(1)[:1] not in (b"", pickle.PROTO):  # pandas never used older protocols
+        raise ValueError("it is not a pickle")
     try:
         frame = _Unpickler(stream, scratch).load()
     except (OSError, MemoryError):
         raise
     except EOFError:
         raise ValueError("it breaks off") from None
+    except ValueError as error:
+        raise ValueError(str(error)) from error
     except Exception as error:  # a damaged pickle can raise anything
-        raise ValueError(str(error) or type(error).__name__) from error
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"it is damaged ({reason})") from error
     if not isinstance(frame, PickledFrame):
         raise ValueError(f"it holds a {type(frame).__name__}")
     return frame
