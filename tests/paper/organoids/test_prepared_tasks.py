@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -50,9 +52,11 @@ def test_experiments_see_the_coordinates_of_the_fold(folder, monkeypatch, tmp_pa
     assert [len({fold for fold, _ in unit.fits}) for unit in units] == [1] * 5
     assert len({preparation(unit) for unit in units}) == 5
     prepared = prepare_unit(units[3])
-    assert prepared.content.points.shape[1] == 12
+    assert list(prepared.content) == [3]
+    store = prepared.content[3]
+    assert store.points.shape[1] == 12
     task = tasks.load("pdo-caf", clouds=60, points=9)
-    np.testing.assert_array_equal(prepared.content.points[:9], task.in_fold(3)[0])
+    np.testing.assert_allclose(store.points[:9] + store.origin, task.in_fold(3)[0], atol=1e-6)
     records = fit_unit(units[3], prepared)
     assert [record.error for record in records] == [None, None]
     assert (
@@ -131,3 +135,10 @@ def test_imputed_tasks_pass_the_audit_and_have_their_own_digest(imputed, folder,
         np.savez_compressed(imputed / "pdo-celltype" / "imputed.npz", values=values)
     monkeypatch.setenv("POINTFORMS_PDO", str(folder))
     assert not catalogue.depends_on_fold("pdo-celltype")
+
+
+def test_damaged_values_to_impute_are_an_error_that_says_so(imputed, tmp_path):
+    damaged = shutil.copytree(imputed / "pdo-efp", tmp_path / "pdo-efp")
+    (damaged / "imputed.npz").write_bytes(b"PK damaged")
+    with pytest.raises(ValueError, match=r"imputed\.npz' cannot be read .* prepare the task again"):
+        load_from(damaged)
