@@ -174,7 +174,7 @@ def test_tasks_are_read_before_anything_is_claimed(store, tmp_path, monkeypatch)
     for wrong, error, message in (
         (unit("columns.csv"), ValueError, "columns.csv: no column 'cloud'"),
         (unit("class.csv"), ValueError, "class.csv: column 'label' has only the value 'a'"),
-        (unit("right.npz", 7), ValueError, "right.npz has no fold 7: expected folds among 0, 1, 2"),
+        (unit("right.npz", 7), ValueError, "right.npz has 5 folds, and no fold 7: `--folds 5`"),
         (Unit(Row("absent.csv", "mlp"), fit(0)), FileNotFoundError, "no file 'absent.csv'"),
         (Unit(Row("absent", "mlp"), fit(0)), ValueError, "no task 'absent'"),
         (Unit(Row("pdo-efp", "mlp"), fit(0)), FileNotFoundError, "no prepared task 'pdo-efp'"),
@@ -357,5 +357,5 @@ def test_the_local_engine_fills_a_store(store):
     units = [Unit(row, ((0, 0), (0, 1))), Unit(wrong, ((0, 0),))]
     assert numbers(run(units, store, LocalEngine(1))) == (3, 1, 0)
     refused, *found = sorted(store.records(), key=lambda record: record.row.options["epochs"])
-    assert "epochs=-1: expected at least 1" in refused.error
+    assert "epochs=-1: expected a whole number of at least 1" in refused.error
     assert all(record.probabilities.shape == (record.test_size, 2) for record in found)
