@@ -174,7 +174,7 @@ def test_tasks_are_read_before_anything_is_claimed(store, tmp_path, monkeypatch)
     for wrong, error, message in (
         (unit("columns.csv"), ValueError, "columns.csv: no column 'cloud'"),
         (unit("class.csv"), ValueError, "class.csv: column 'label' has only the value 'a'"),
-        (unit("right.npz", 7), ValueError, "right.npz has no fold 7: expected folds among 0, 1, 2"),
+        (unit("right.npz", 7), ValueError, "right.npz has 5 folds, and no fold 7: `--folds 5`"),
         (Unit(Row("absent.csv", "mlp"), fit(0)), FileNotFoundError, "no file 'absent.csv'"),
         (Unit(Row("absent", "mlp"), fit(0)), ValueError, "no task 'absent'"),
         (Unit(Row("pdo-efp", "mlp"), fit(0)), FileNotFoundError, "no prepared task 'pdo-efp'"),

@@ -52,10 +52,10 @@ def test_fits_on_a_file_are_those_of_its_content():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b\n1,2\n", "npf run: mine.csv: no column 'cloud': expected one of 'a', 'b'"),
+        ("a,b\n1,2\n", "npf run: mine.csv: no column 'cloud': the table has the columns 'a', 'b'"),
         ("cloud,x\n1,2\n", "npf run: mine.csv: no column 'label'"),
         ("cloud,label,x\n1,a,2\n2,a,3\n", "npf run: mine.csv: column 'label' has only"),
-        (GROUPS, "npf run: mine.csv has no fold 3: expected folds among 0, 1, 2"),
+        (GROUPS, "npf run: mine.csv has 3 folds, and no fold 3: `--folds 3`"),
     ],
 )
 def test_a_wrong_file_is_explained_before_anything_is_stored(content, message):

@@ -64,7 +64,12 @@ def test_number_ids_are_not_features(frame):
 @pytest.mark.parametrize(
     ("change", "options", "error", "message"),
     [
-        ({}, {"cloud": "plate"}, ValueError, "no column 'plate': expected one of 'sample', 'x'"),
+        (
+            {},
+            {"cloud": "plate"},
+            ValueError,
+            "no column 'plate': the table has the columns 'sample'",
+        ),
         ({}, {"cloud": "sample", "features": ["z"]}, ValueError, "no feature column 'z'"),
         ({}, {"cloud": "Sampel"}, ValueError, "did you mean 'sample'"),
         ({}, {"cloud": "sample", "features": ["note"]}, TypeError, "'note' holds"),

@@ -172,9 +172,10 @@ def check_tasks(units: Sequence[Unit]) -> None:
     for size, folds in wanted.items():
         existing = _folds(size)
         if not folds <= existing:
+            count = len(existing)  # they are numbered from 0
             raise ValueError(
-                f"{Path(size.task).name} has no fold {min(folds - existing)}: expected folds "
-                f"among {', '.join(map(str, sorted(existing)))}"
+                f"{Path(size.task).name} has {count} folds, and no fold {min(folds - existing)}: "
+                f"`--folds {count}`, or `folds = {count}` in a manifest, uses those it has"
             )
 
 

@@ -120,7 +120,8 @@ def read_annotated_table(
         raise ValueError(f"the table has several columns called {min(repeated)!r}")
     for name in (cloud, *annotations):
         if name not in rows.column_names:
-            raise ValueError(f"no column {name!r}: {suggest(name, rows.column_names)}")
+            hint = suggest(name, rows.column_names, "the table has the columns")
+            raise ValueError(f"no column {name!r}: {hint}")
     chosen = _feature_columns(rows, features, (cloud, *annotations))
     if not chosen:
         cause = "features is empty" if features is not None else "the table has no numeric column"

@@ -15,7 +15,7 @@ _Result = TypeVar("_Result")
 _LISTED = 12
 
 
-def suggest(name: object, known: Iterable[object]) -> str:
+def suggest(name: object, known: Iterable[object], intro: str = "expected one of") -> str:
     """Return the end of an error message about a name that is not known.
 
     Upper and lower case do not count when names are compared.
@@ -26,6 +26,8 @@ def suggest(name: object, known: Iterable[object]) -> str:
         What was written, text or not.
     known : iterable
         What could have been written.
+    intro : str, default "expected one of"
+        What precedes a list of them.
 
     Returns
     -------
@@ -47,7 +49,7 @@ def suggest(name: object, known: Iterable[object]) -> str:
     if close:
         return f"did you mean {names[lowered.index(close[0])]!r}?"
     listed = ", ".join(map(repr, names[:_LISTED]))
-    return f"expected one of {listed}" + (f", … ({len(names)})" if len(names) > _LISTED else "")
+    return f"{intro} {listed}" + (f", … ({len(names)})" if len(names) > _LISTED else "")
 
 
 def suggests_parameters(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:

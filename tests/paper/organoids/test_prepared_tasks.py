@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -132,3 +134,10 @@ def test_imputed_tasks_pass_the_audit_and_have_their_own_digest(imputed, folder,
         np.savez_compressed(imputed / "pdo-celltype" / "imputed.npz", values=values)
     monkeypatch.setenv("POINTFORMS_PDO", str(folder))
     assert not catalogue.depends_on_fold("pdo-celltype")
+
+
+def test_damaged_values_to_impute_are_an_error_that_says_so(imputed, tmp_path):
+    damaged = shutil.copytree(imputed / "pdo-efp", tmp_path / "pdo-efp")
+    (damaged / "imputed.npz").write_bytes(b"PK damaged")
+    with pytest.raises(ValueError, match=r"imputed\.npz' cannot be read .* prepare the task again"):
+        load_from(damaged)

@@ -13,7 +13,7 @@ from scipy.special import softmax
 from pointforms.estimators.metrics import auroc
 from pointforms.paper.organoids.catalogue import read_facts
 from pointforms.paper.organoids.labels import RESPONSES
-from pointforms.paper.organoids.prepared_tasks import load_from
+from pointforms.paper.organoids.prepared_tasks import load_from, read_arrays
 from pointforms.paper.organoids.schema import Policy, schema, withheld
 from pointforms.tasks.task import DividedGroupError, Task
 
@@ -62,7 +62,7 @@ def audit(folder: Path, seed: int = 0) -> list[Finding]:
         task = load_from(folder)
     except DividedGroupError as error:
         return [Finding(name, "groups", False, str(error))]
-    cells = _read_cells(folder / "audit.npz")
+    cells = read_arrays(folder / "audit.npz", "rows", "conditions", "withheld")
     together = Finding(name, "groups", True, "every group is on one side")
     findings = [together, _rows(name, cells["rows"])]
     if name in RESPONSES:
@@ -72,14 +72,6 @@ def audit(folder: Path, seed: int = 0) -> list[Finding]:
             _controls(name, cells["conditions"].tolist()),
         ]
     return [*findings, _permuted(name, task, seed)]
-
-
-def _read_cells(file: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in ("rows", "conditions", "withheld")}
-    except Exception as error:  # whatever a bad byte leads to
-        raise ValueError(f"{str(file)!r} cannot be read ({error}): prepare it again") from None
 
 
 def _rows(name: str, rows: np.ndarray) -> Finding:

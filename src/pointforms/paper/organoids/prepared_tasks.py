@@ -164,8 +164,7 @@ def load_from(
 
 def _with_last_marker(cells: list[np.ndarray], path: Path) -> list[np.ndarray]:
     """Append the marker that is imputed, NaN where it is missing, to the complete ones."""
-    with np.load(path, allow_pickle=False) as archive:
-        values = archive["values"]
+    values = read_arrays(path, "values")["values"]
     sizes = [len(cloud) for cloud in cells]
     if values.shape != (sum(sizes),):
         raise ValueError(f"{path.name} has shape {values.shape}: expected ({sum(sizes)},)")
@@ -179,3 +178,22 @@ def _some(count: int, wanted: int | None, what: str, seed: int, least: int) -> n
         return np.arange(count)
     check_int(what, wanted, at_least=least)
     return np.sort(np.random.default_rng([seed, count]).permutation(count)[:wanted])
+
+
+def read_arrays(path: Path, *names: str) -> dict[str, np.ndarray]:
+    """Return arrays of a file that belongs to a prepared task, or raise an error.
+
+    Parameters
+    ----------
+    path : Path
+        An .npz file.
+    *names : str
+        Names of the arrays.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in names}
+    except Exception as error:  # whatever a bad byte leads to
+        raise ValueError(
+            f"{str(path)!r} cannot be read ({error}): prepare the task again"
+        ) from None
