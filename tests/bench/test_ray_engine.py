@@ -397,7 +397,7 @@ def test_a_ray_of_our_own_leaves_nothing_behind(tmp_path):
         found = {record.row: record.error for record in store.records()}
     assert (outcome.trained, outcome.failed) == (3, 1)
     assert found[good[0].row] is None
-    assert "epochs=-1: expected at least 1" in found[bad[0].row]
+    assert "epochs=-1: expected a whole number of at least 1" in found[bad[0].row]
     (token,) = tokens
     assert len(token) == 64
     assert ray_environment() == before

@@ -107,16 +107,15 @@ def test_long_commands_say_it_in_one_line(
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["cells.csv"]
 
 
-@SIGNALS
-def test_a_served_page_goes_with_its_server(folder, monkeypatch, number, status, reason):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_served_page_goes_with_its_server(folder, monkeypatch, number):
     (folder / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
     monkeypatch.setattr(PageServer, "serve_forever", interrupting(number))
     with Store("results.db") as store:
         store.finish(None, comparison())
     result = npf("report", "results.db", "--no-explain", "--no-theory", "--serve", "--no-open")
-    assert result.exit_code == status
-    assert result.stderr.endswith(f"npf report: {reason}\n")
+    assert result.exit_code == 0  # serving has no other end
     assert os.listdir(folder / "temporary") == []
 
 

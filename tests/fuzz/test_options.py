@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.fuzz.judge import judge, must
 from tests.fuzz.profiles import share
@@ -88,6 +88,7 @@ def test_options_of_geometry(name: str, options: dict[str, Any], function: str) 
     value=awkward,
 )
 def test_pairings(name: str, options: dict[str, Any], wrong: str | None, value: Any) -> None:
+    assume(not (wrong == "form" and callable(value)))  # what a form raises is its caller's matter
     field = pf.gram_field(CLOUDS[name])
     degree = options.get("degree", 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import webbrowser
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -122,7 +122,8 @@ def report(
             echo(f"Serving {server.url} (Ctrl-C ends it)")
             if not no_open:
                 webbrowser.open(server.url)
-            server.serve_forever()
+            with suppress(KeyboardInterrupt):  # the way in which serving ends
+                server.serve_forever()
 
 
 def _articles(
