@@ -46,9 +46,10 @@ def forms(scale: torch.Tensor) -> Any:
 
 def tolerance(points: torch.Tensor) -> float:
     """Return what rounding may change: points far from 0 have fewer digits to differ by."""
-    between = torch.pdist(points)
+    largest = points.abs().max().clamp_min(torch.finfo(points.dtype).tiny)
+    between = torch.pdist(points / largest)  # whose squares do not underflow
     nearest = between[between > 0].min() if (between > 0).any() else between.new_tensor(1.0)
-    lost = float(points.abs().max() / nearest)
+    lost = float(1 / nearest)
     return 1e3 * torch.finfo(points.dtype).eps * max(1.0, lost)
 
 

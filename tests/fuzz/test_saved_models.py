@@ -160,7 +160,10 @@ def test_configurations(kind: str, edits: list[tuple[str, str, str, Any]], folde
             if action == "delete":
                 table.pop(key, None)
             else:
-                table[key] = str(folder / "escaped") if value == ESCAPE else value
+                own = (
+                    dict(value) if isinstance(value, dict) else value
+                )  # the next edit may change it
+                table[key] = str(folder / "escaped") if value == ESCAPE else own
         return json.dumps(config)
 
     change_configuration(copy_of(kind, folder), change)
