@@ -26,7 +26,7 @@ def main(out: Path) -> None:
     task = pf.tasks.load("circles-vs-lines", clouds=120)
     print(f"{task!r}, {len(set(task.groups.tolist()))} groups")
 
-    model = pf.PointFormClassifier(forms=8, epochs=15, random_state=0)
+    model = pf.PointFormClassifier(forms=8, epochs=30, random_state=0)
     fields = model.prepare(task.clouds)  # once for all fits: labels are not used
     scores = cross_val_score(
         model, fields, task.labels, groups=task.groups, cv=GroupKFold(3), scoring="roc_auc",

@@ -232,7 +232,8 @@ def test_training_clouds(name: str, bad: Any, place: int, whole: Any) -> None:
         make, _ = ESTIMATORS[name]
         return predictions(make().fit(some, (np.arange(max(N, place + 1)) % 2)), CLOUDS)
 
-    named = [f"cloud {place}", "features with deviations"] if whole is None else ["cloud", "y "]
+    extreme = ("features with deviations", "features with extreme values")
+    named = [f"cloud {place}", *extreme] if whole is None else ["cloud", "y "]
     judge("estimators", call, named)
 
 

@@ -250,7 +250,7 @@ def test_damaged_files(
         return (pf.read_npz(path) if kind == "npz" else pf.read_table(path, "cloud")).points
 
     # what is wrong may be the file, a column, a cloud or a class
-    judge("tables", call, ["damaged.", "column", "cloud", "class ", "table"])
+    judge("tables", call, ["damaged.", "column", "cloud", "class ", "table", "split"])
 
 
 # --- archives -------------------------------------------------------------------------------

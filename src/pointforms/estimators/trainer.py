@@ -275,7 +275,8 @@ def _train_stack(
         if not state:
             raise ValueError(
                 f"training diverged: the loss was never finite (learning_rate={fit.learning_rate}, "
-                f"weight_decay={fit.weight_decay}, seed={fit.seed})"
+                f"weight_decay={fit.weight_decay}, seed={fit.seed}). Lower the learning rate, or "
+                "look for clouds and features with extreme values"
             )
         one.model.load_state_dict(state)
         one.model.eval()
