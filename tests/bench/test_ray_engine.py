@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from multiprocessing import resource_tracker
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -375,6 +376,7 @@ def test_a_node_dies_and_another_comes(nodes, monkeypatch, tmp_path):
 def test_a_ray_of_our_own_leaves_nothing_behind(tmp_path):
     pytest.importorskip("ray")
     psutil = pytest.importorskip("psutil")
+    resource_tracker.ensure_running()  # of our own process, which keeps it
     others = set(psutil.Process().children(recursive=True))
     folders = set(Path("/tmp").glob("npf-*"))
     before, tokens, children = ray_environment(), set(), set()

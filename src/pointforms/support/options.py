@@ -27,6 +27,8 @@ _KINDS: dict[Any, str] = {
     NoneType: "None",
     os.PathLike: "a path",
 }
+# No count or size comes near this; arithmetic with larger whole numbers overflows.
+_LARGEST = 1 << 63
 # Longest text of a value in a message.
 _SHOWN = 200
 
@@ -166,7 +168,8 @@ def _allows(hint: Any, value: Any) -> bool:
     if kind is Literal:  # `1 == True` in Python, so the types must agree too
         return any(type(value) is type(word) and value == word for word in parts)
     if kind is int:
-        return isinstance(value, Integral) and not isinstance(value, bool)
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return whole and abs(int(value)) < _LARGEST
     if kind is float:
         return isinstance(value, Real) and not isinstance(value, bool) and _is_finite(value)
     if kind is Sequence:
