@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -97,3 +98,10 @@ def test_norm_of_few_clouds_uses_the_averages(count):
     out = norm(x[:count])
     torch.testing.assert_close(out, ((x - x.mean(0)) / x.std(0))[:count], rtol=0.1, atol=0.1)
     torch.testing.assert_close(out, norm.eval()(x[:count]))
+
+
+def test_gram_fields_of_points_out_of_reach_are_an_error(rng):
+    clouds = [rng.normal(size=(12, 2)) for _ in range(8)]
+    model = pf.PointFormClassifier(bandwidth_units=5e-324, readout="pool", epochs=1)
+    with pytest.raises(ValueError, match=r"Gram fields of these clouds are 0.*bandwidth_units"):
+        model.fit(clouds, np.arange(8) % 2)

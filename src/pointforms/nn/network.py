@@ -202,7 +202,8 @@ class PointFormNetwork(nn.Module):
         """Raise an error if the unit of a feature takes an energy beyond the range of numbers.
 
         A k-form in coordinates divided by s has the unit s⁻ᵏ, and its energy the square of that.
-        An energy near 0 for another reason, such as a flat cloud, is none.
+        1-forms without energy mean that the Gram fields are 0. Forms of a higher degree have none
+        on a flat cloud either, which is no error.
         """
         low, high = torch.stack(torch.aminmax(self.scale)).tolist()
         for layer, value in zip(self.point_forms(), energy.tolist(), strict=True):
@@ -212,6 +213,11 @@ class PointFormNetwork(nn.Module):
                     f"forms of degree {layer.degree} on features with deviations of {low:.3g} to "
                     f"{high:.3g} have comparison matrices beyond the range of {energy.dtype}: "
                     "rescale the features, or use dtype='float64'"
+                )
+            if layer.degree == 1 and value < least:
+                raise ValueError(
+                    "the Gram fields of these clouds are 0, since no point has another one within "
+                    "reach: increase bandwidth, bandwidth_units or neighbors"
                 )
 
     def comparison_matrices(self, batch: FormBatch) -> list[Tensor]:
