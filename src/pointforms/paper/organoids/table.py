@@ -17,6 +17,8 @@ from pointforms.support.extras import need
 _FORMATS = {".parquet": "parquet", ".feather": "feather", ".arrow": "feather", ".csv": "csv"}
 # Rows per block: 54 columns of them take some 30 MB.
 _ROWS = 1 << 16
+# Bytes of each column of a parquet file that are read at a time.
+_BUFFER = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,11 @@ class CellTable:
     def _batches(self, columns: list[str]) -> Iterator[Any]:
         """Return record batches of some columns, with little of the file in memory at a time.
 
-        By default Arrow keeps the bytes of a parquet file until its last row is read, and
-        reads far ahead in a Feather file.
+        A scanner of Arrow reads ahead in the file, as far as its threads get before the batches
+        are used; the readers here decode a batch when it is asked for.
         """
         import pyarrow as pa
-        from pyarrow import dataset
+        from pyarrow import parquet
 
         if self._kind == "feather":
             with pa.OSFile(os.fspath(self.path)) as file, pa.ipc.open_file(file) as reader:
@@ -128,16 +130,14 @@ class CellTable:
                     batch = reader.get_batch(i).select(columns)
                     for start in range(0, batch.num_rows, _ROWS):
                         yield batch.slice(start, _ROWS)
-            return
-        options = dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
-        scanner = self._data.scanner(
-            columns=columns,
-            batch_size=_ROWS,
-            batch_readahead=2,
-            fragment_readahead=1,
-            fragment_scan_options=options if self._kind == "parquet" else None,
-        )
-        yield from scanner.to_batches()
+        elif self._kind == "parquet":
+            with parquet.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False) as file:
+                yield from file.iter_batches(batch_size=_ROWS, columns=columns)
+        else:
+            scanner = self._data.scanner(
+                columns=columns, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
+            )
+            yield from scanner.to_batches()
 
 
 def check_columns(columns: Any, markers: Sequence[str], label: str) -> None:
