@@ -77,6 +77,13 @@ class NeighborLists:
         """Return the weighted sum of the squared distances of each list: (B, n)."""
         return (self.sq if self.share is None else self.sq * self.share).sum(-1)
 
+    def mean(self, values: Tensor) -> Tensor:
+        """Average values (B, n) of the points over each list: (B, n)."""
+        gathered = self.gather(values)
+        if self.share is None:
+            return gathered.mean(-1)
+        return (gathered * self.share).sum(-1) / self.share.sum(-1)
+
     def sort(self, k: int) -> NeighborLists:
         """Return the k nearest of each list of a complete graph, ascending."""
         sq, local = self.sq.topk(k, dim=-1, largest=False)

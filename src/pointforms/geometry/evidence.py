@@ -1,0 +1,255 @@
+"""What one cloud says about the dimension and the neighbour count of its Gram field.
+
+The Gram field of a d-manifold is a projector of rank d at every point, so an estimate is the better
+the closer it is to such projectors. Both distances below need no knowledge of the manifold:
+
+    sine(k, d)      of the angle between G(p) and the nearest multiple of a projector of rank d,
+                    sqrt(1 - (λ_1 + ... + λ_d)² / (d (λ_1² + ... + λ_D²))), which chooses d, and
+    distance(k)     ‖G(p) - Π(p)‖ / √d with the projector Π(p) on the top-d eigenspace, which
+                    chooses k once d is known,
+
+averaged over some points p. What they leave out, the angle from Π(p) to the tangent space, is a
+small part of the error ‖G - projector on the tangent space‖.
+
+The angle is measured on kernel-weighted covariances, whose kernel has the width of each
+neighbourhood and needs no dimension. The distance is measured on the field itself, which takes the
+bandwidth ρ at all points. To save the wide neighbourhoods of all points, ρ is computed from
+lists of 32: exactly up to k = 32; for k = 64 with the mass beyond the list; and by smoothing for
+k > 64. Smoothed bandwidths are noisier than those of wide lists. Their excess at k = 64 is
+known from both computations there, and falls like 1 / k. Only where the best neighbourhood is most
+of its cloud, wider ones are measured, up to the whole cloud and with their own lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from pointforms.geometry.density import local_scale, log_density
+from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists
+from pointforms.geometry.representatives import representatives
+from pointforms.geometry.settings import GramSettings, Search
+from pointforms.geometry.ties import nearest, nearest_of, shares
+from pointforms.geometry.truncation import kept_second_moment
+from pointforms.geometry.units import own_units
+
+CANDIDATES = (16, 32, 64, 128, 256)
+#: Neighbours per dimension that a tangent space takes.
+PER_DIMENSION = 4
+# Length of the lists of all points.
+_LIST = 32
+# A wider neighbourhood than this share of its cloud is not local.
+_LOCAL = 0.6
+# A wider neighbourhood is tried where the distance falls to this share with the last doubling.
+_FALLING = 0.9
+# The distances are averages over one point in 10, within bounds.
+_POINTS_PER_ROW, _MIN_ROWS, _MAX_ROWS = 10, 32, 128
+_BETA = GramSettings.beta
+
+
+@dataclass(frozen=True)
+class Angles:
+    """Angles between neighbourhoods and projectors of rank 1 to r, by the neighbour count.
+
+    Attributes
+    ----------
+    counts : list of int
+        Neighbour counts.
+    sine : Tensor, shape (counts, r)
+        Mean sine of the angle to the nearest projector of each rank, at each count; infinite for
+        ranks above a quarter of the count, which it cannot tell.
+    share : Tensor, shape (counts, r)
+        Share of the points whose nearest projector has that rank.
+    """
+
+    counts: list[int]
+    sine: Tensor
+    share: Tensor
+
+
+class Evidence:
+    """Distances between the Gram field of one cloud and projectors, at each candidate count.
+
+    Parameters
+    ----------
+    cloud : Tensor, shape (n, D)
+        The cloud.
+    search : {"auto", "tree", "brute", "approximate"}, default "auto"
+        How the neighbours of all points are searched.
+    """
+
+    def __init__(self, cloud: Tensor, search: Search = "auto") -> None:
+        n, D = cloud.shape
+        self._points, self._search = own_units(cloud.unsqueeze(0))[0], search
+        # in small clouds, nothing
+        limit = max(_LIST, int(_LOCAL * n)) if n > _LIST else 0
+        self.counts = [k for k in CANDIDATES if k <= limit]
+        widest = self.counts[-1] if self.counts else min(n, CANDIDATES[0])
+        most = 4 * BLOCK // (widest * D)  # limits the memory of wide neighbourhoods
+        rows = max(_MIN_ROWS, min(_MAX_ROWS, n // _POINTS_PER_ROW))
+        self._rows = representatives(self._points, min(rows, max(1, most)), self._scale)[0]
+        self._neighborhoods = self._nearest(self.counts or [widest])
+
+    @cached_property
+    def lists(self) -> NeighborLists:
+        """The nearest neighbours of every point, in own units."""
+        return _sorted_lists(self._points, _LIST + 1, self._search)
+
+    def angles(self) -> Angles:
+        """Return the angles to projectors at each neighbour count."""
+        near = self._neighborhoods
+        counts = list(near)
+        values = _spectra(
+            [near[k].covariance(near[k].sq / (4 * near[k].r0.square())) for k in counts]
+        )
+        most = max(1, min(values.shape[-1], counts[-1] // PER_DIMENSION))
+        ranks = torch.arange(1, most + 1).to(values)
+        norm = values.norm(dim=-1, keepdim=True)
+        cosine = values.cumsum(-1)[..., :most] / (norm * ranks.sqrt())
+        # a neighbourhood of copies has no direction: it is equally far from all projectors
+        cosine = cosine.nan_to_num(0.0).clamp_max(1.0)
+        told = ranks <= (torch.tensor(counts).to(values) / PER_DIMENSION).clamp_min(1).unsqueeze(-1)
+        sine = torch.where(told, (1 - cosine.square()).sqrt().mean(1), torch.inf)
+        cosine = torch.where(told.unsqueeze(1), cosine, -1.0)
+        nearest_rank = torch.nn.functional.one_hot(cosine.argmax(-1), most) * (norm > 0)
+        return Angles(counts, sine, nearest_rank.sum(1) / (norm > 0).sum(1).clamp_min(1))
+
+    def distances(self, dimension: int) -> dict[int, float]:
+        """Return the distance to projectors of rank d by the neighbour count k ≥ 4 d."""
+        counts = [k for k in self.counts if k >= PER_DIMENSION * dimension]
+        if len(counts) < 2:  # nothing to choose
+            return dict.fromkeys(counts, 0.0)
+        d = self._points.new_full((1, 1), float(dimension))
+        half, full = (nearest(self.lists, self._points, k) for k in (_LIST // 2, _LIST))
+        r0 = {k0: local_scale(self.lists.nearest_sq(k0)) for k0 in (8, 16)}
+        densities = {
+            16: log_density(half, r0[8], d)[0],
+            32: log_density(full, r0[8], d)[0],
+            64: log_density(full, r0[16], d)[1],
+        }
+        narrow = {k: densities[k] for k in counts if k in densities}
+        result = self._distances(self._neighborhoods, narrow, d)
+        if counts[-1] > 64:
+            smooth = {64: half.mean(densities[32])}
+            smooth[128] = full.mean(smooth[64])
+            smooth[256] = full.mean(full.mean(smooth[128]))
+            wider = [k for k in counts if k > 64]
+            found = self._distances(self._neighborhoods, {k: smooth[k] for k in (64, *wider)}, d)
+            excess = max(0.0, found[64] ** 2 - result[64] ** 2)
+            result |= {k: max(0.0, found[k] ** 2 - excess * 64 / k) ** 0.5 for k in wider}
+        last, before = counts[-1], counts[-2]
+        if last < CANDIDATES[-1] and result[last] < _FALLING * result[before]:
+            result |= self._distances_beyond(last, d)
+        return result
+
+    def _distances_beyond(self, k: int, d: Tensor) -> dict[int, float]:
+        """Return the distances at k and wider, up to all points, from lists of that length."""
+        n = self._points.shape[1]
+        counts = sorted({min(n, j) for j in CANDIDATES if j >= k})
+        lists = _sorted_lists(self._points, counts[-1] + 1, self._search)
+        densities = {}
+        for j in counts:
+            r0 = local_scale(lists.nearest_sq(_scale_neighbors(j)))
+            densities[j] = log_density(nearest(lists, self._points, j), r0, d)[0]
+        return self._distances(self._nearest(counts), densities, d)
+
+    def _nearest(self, counts: list[int]) -> dict[int, _Neighborhoods]:
+        """Return the neighbourhoods of the chosen points, of each count."""
+        x, rows = self._points[0], self._rows
+        sq, index = nearest_of(x, rows, counts[-1], 4 * BLOCK // (len(rows) * x.shape[1]))
+        z = x[index] - x[rows].unsqueeze(1)
+        return {k: _Neighborhoods.nearest(sq, index, z, k, len(x)) for k in counts}
+
+    def _distances(
+        self, neighborhoods: dict[int, _Neighborhoods], densities: dict[int, Tensor], d: Tensor
+    ) -> dict[int, float]:
+        """Return the mean of ‖G - Π‖ / √d with ρ ∝ q^β, by the neighbour count."""
+        covariances, rates, last = [], [], []
+        for k, log_q in densities.items():
+            near = neighborhoods[k]
+            log_rho = _BETA * log_q[0]
+            log_rho = log_rho + (near.r0.log().mean() - log_rho[self._rows].mean())
+            own = log_rho[self._rows].unsqueeze(-1)
+            exponent = near.sq * torch.exp(-own - log_rho[near.index]) / 4
+            covariances.append(near.covariance(exponent))
+            rates.append(torch.exp(-2 * own))
+            last.append(near.last)
+        rate = torch.stack(rates)
+        kept = kept_second_moment(d, torch.stack(last) * rate / 4)
+        values = _spectra(covariances) * (rate / kept)
+        trace = values.sum(-1).mean(1).clamp_min(torch.finfo(values.dtype).tiny)
+        values = values * (d / trace).view(-1, 1, 1)
+        values[..., : int(d)] -= 1
+        distances = (values.norm(dim=-1).mean(1) / d.sqrt()).flatten().tolist()
+        return dict(zip(densities, distances, strict=True))
+
+    def _scale(self) -> Tensor:
+        count = min(self._points.shape[1], CANDIDATES[0])
+        return local_scale(neighbor_lists(self._points, count).nearest_sq(count))
+
+
+@dataclass(frozen=True)
+class _Neighborhoods:
+    """The k nearest neighbours of m points; those tied at the last distance share its places."""
+
+    sq: Tensor  # (m, w), squared distances, ascending
+    index: Tensor  # (m, w), the neighbours
+    z: Tensor  # (m, w, D), their positions relative to the point
+    share: Tensor | None  # (m, w), their weights
+    r0: Tensor  # (m, 1), the local scale
+    last: Tensor  # (m, 1), the last squared distance
+
+    @classmethod
+    def nearest(cls, sq: Tensor, index: Tensor, z: Tensor, k: int, n: int) -> _Neighborhoods:
+        share = shares(sq, k)
+        r0 = local_scale(sq[:, : _scale_neighbors(k)].unsqueeze(0))[0].unsqueeze(-1)
+        # nothing is cut off where every point is a neighbour
+        last = sq[:, k - 1 : k] if k < n else torch.full_like(r0, torch.inf)
+        if share is not None:
+            return cls(sq, index, z, share, r0, last)
+        return cls(sq[:, :k], index[:, :k], z[:, :k], None, r0, last)
+
+    def covariance(self, exponent: Tensor) -> Tensor:
+        """Return covariances with the kernel exp(-exponent) (m, w), or Gram matrices if smaller.
+
+        They have the same positive eigenvalues: (m, D, D), or (m, w, w) where w < D.
+        """
+        w = torch.exp(-exponent)
+        w = w if self.share is None else w * self.share
+        w = w / w.sum(-1, keepdim=True)
+        mean = w.unsqueeze(1) @ self.z
+        if self.z.shape[1] < self.z.shape[2]:
+            columns = (self.z - mean) * w.sqrt().unsqueeze(-1)
+            return columns @ columns.mT
+        return self.z.mT @ (self.z * w.unsqueeze(-1)) - mean.mT @ mean
+
+
+def _sorted_lists(points: Tensor, k: int, search: Search) -> NeighborLists:
+    lists = neighbor_lists(points, k, search)
+    return lists.sort(points.shape[1]) if lists.complete else lists
+
+
+def _scale_neighbors(k: int) -> int:
+    return GramSettings(neighbors=k).density_list_length(k)
+
+
+def _spectra(matrices: list[Tensor]) -> Tensor:
+    """Return eigenvalues of matrices (m, r, r), descending: (matrices, m, largest r).
+
+    Those missing in smaller matrices are 0.
+    """
+    largest = max(one.shape[-1] for one in matrices)
+    if all(one.shape[-1] == largest for one in matrices):
+        return _descending(torch.stack(matrices))
+    values = [_descending(one) for one in matrices]
+    pads = [(0, largest - one.shape[-1]) for one in values]
+    return torch.stack(
+        [torch.nn.functional.pad(one, pad) for one, pad in zip(values, pads, strict=True)]
+    )
+
+
+def _descending(matrices: Tensor) -> Tensor:
+    return torch.linalg.eigvalsh(matrices).flip(-1).clamp_min(0)
