@@ -1,12 +1,22 @@
-"""The closing table of a fuzz run."""
+"""Where fuzzed inputs may write, and the closing table of a fuzz run."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from tests.fuzz.judge import Verdict, tally
 from tests.fuzz.profiles import fuzzing
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _scratch_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Work in an empty folder: a word that lands in an option such as `cache` names a folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("fuzz"))
+        yield
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
