@@ -24,7 +24,7 @@ check: .venv/installed-dev  ## check format, lint, direction of imports, and typ
 	.venv/bin/lint-imports
 	.venv/bin/mypy
 
-bench: .venv/installed-test  ## measure accuracy, speed and scaling against their bounds
+bench: .venv/installed-test  ## measure accuracy, speed, memory and scaling against their bounds
 	.venv/bin/python -m benchmarks
 
 docs: .venv/installed-docs  ## build the documentation into site/

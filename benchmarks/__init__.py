@@ -1,1 +1,1 @@
-"""Benchmarks of accuracy, speed and scaling; each prints a table of figures with bounds."""
+"""Benchmarks of accuracy, speed, memory and scaling; each prints a table of figures with bounds."""

@@ -1,14 +1,15 @@
-"""Run `python -m benchmarks [accuracy] [speed] [learning] [tasks] [scaling]`; default: all."""
+"""Run `python -m benchmarks [accuracy] [speed] [memory] [learning] [tasks] [scaling]` (all)."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import accuracy, learning, scaling, speed, tasks
+from benchmarks import accuracy, learning, memory, scaling, speed, tasks
 
 _ALL = {
     "accuracy": accuracy.main,
     "speed": speed.main,
+    "memory": memory.main,
     "learning": learning.main,
     "tasks": tasks.main,
     "scaling": scaling.main,

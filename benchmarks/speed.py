@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 import pointforms as pf
 from benchmarks.literal import gram_matrix
 from benchmarks.tables import Results
+from pointforms.models.registry import COMPARED_GEOMETRY
 from pointforms.support.peak_memory import memory, peak, reset_peak
 
 
@@ -38,7 +39,8 @@ def large_cloud(results: Results) -> None:
     tree = cKDTree(points)
     cores = torch.get_num_threads()
     query, field = best(
-        lambda: tree.query(points, k=32, workers=cores), lambda: pf.gram_field(points, neighbors=32)
+        lambda: tree.query(points, k=COMPARED_GEOMETRY["neighbors"], workers=cores),
+        lambda: pf.gram_field(points, **COMPARED_GEOMETRY),
     )
     case = "one cloud, 100 000 × 3"
     results.note(case, "cKDTree.query (s)", f"{query:.3f}")
@@ -49,8 +51,8 @@ def small_clouds(results: Results) -> None:
     rng = np.random.default_rng(0)
     clouds = [rng.normal(size=(n, 50)) for n in rng.integers(5, 41, 1000)]
     loop, batched = best(
-        lambda: [pf.gram_field(cloud) for cloud in clouds],
-        lambda: pf.gram_fields(clouds),
+        lambda: [pf.gram_field(cloud, **COMPARED_GEOMETRY) for cloud in clouds],
+        lambda: pf.gram_fields(clouds, **COMPARED_GEOMETRY),
         repeats=3,
     )
     case = "1000 clouds of 5-40 points in R^50"
@@ -63,7 +65,7 @@ def medium_clouds(results: Results) -> None:
     clouds = torch.randn(240, 256, 12, generator=torch.Generator().manual_seed(0)).double()
     sample = clouds[:40]  # the literal implementation is slow: time only some clouds
     ours, literal, by_rows = best(
-        lambda: pf.gram_fields(clouds),
+        lambda: pf.gram_fields(clouds, **COMPARED_GEOMETRY),
         lambda: [gram_matrix(cloud) for cloud in sample],
         lambda: [gram_matrix(cloud, rows=True) for cloud in sample],
         repeats=3,
@@ -77,7 +79,7 @@ def medium_clouds(results: Results) -> None:
 
 def comparison_memory(results: Results) -> None:
     points = torch.randn(128, 50, generator=torch.Generator().manual_seed(0)).double()
-    field = pf.gram_field(points)
+    field = pf.gram_field(points, **COMPARED_GEOMETRY)
     for degree in (2, 3):
         C = comb(50, degree)
         weights = torch.randn(50, 8 * C, generator=torch.Generator().manual_seed(1)).double()

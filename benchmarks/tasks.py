@@ -7,6 +7,7 @@ import time
 import numpy as np
 import torch
 from rich.progress import track
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -15,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import pointforms as pf
 from benchmarks.tables import Results
 from pointforms.estimators import cross_fit
+from pointforms.models.registry import COMPARED_GEOMETRY
 from pointforms.support.statistics import interval
 
 
@@ -43,11 +45,12 @@ def every_task(results: Results) -> None:
 def density_correction(results: Results, seeds: int = 5) -> None:
     """Compare measures on density-shift, whose folds are sampled with different densities."""
     task = pf.tasks.load("density-shift")
-    fields = pf.PointFormClassifier().prepare(task.clouds)
+    classifier = pf.PointFormClassifier(**COMPARED_GEOMETRY)
+    fields = classifier.prepare(task.clouds)
     aurocs = {
         measure: cross_fit(
-            pf.PointFormClassifier(measure=measure), fields, task.labels, task.folds, range(seeds),
-            task.groups, n_jobs=-1, progress=True,
+            clone(classifier).set_params(measure=measure), fields, task.labels, task.folds,
+            range(seeds), task.groups, n_jobs=-1, progress=True,
         ).auroc
         for measure in ("uniform", "volume-normalized")
     }  # fmt: skip

@@ -46,6 +46,9 @@ MODULES = {
     "tasks",
 }
 HEAVY = ("numpy", "torch", "sklearn", "pandas", "scipy", "matplotlib", "pyarrow")
+FIELD = (
+    "import numpy as np, pointforms as pf; pf.gram_field(np.random.default_rng(0).normal(size={}))"
+)
 
 
 def test_every_public_name_can_be_used():
@@ -84,6 +87,10 @@ def test_a_misspelt_name_is_an_error(module):
         ("import pointforms", []),
         ("import pointforms as pf; pf.__version__; dir(pf)", []),
         ("import pointforms as pf; pf.PAPER_SETTINGS; pf.GramSettings", ["numpy"]),
+        ("import pointforms as pf; pf.gram_field", ["numpy", "torch"]),
+        (FIELD.format((100, 3)), ["numpy", "torch"]),
+        (FIELD.format((600, 20)), ["numpy", "torch"]),
+        (FIELD.format((600, 3)), ["numpy", "torch", "scipy"]),  # searched by a tree
     ],
 )
 def test_heavy_packages_are_imported_only_when_needed(code, loaded):

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from pointforms.bench.record_checks import check_fit, check_row
 from pointforms.models import MODELS, make
 from pointforms.models.options import NOT_OPTIONS
+from pointforms.models.registry import COMPARED_GEOMETRY
 from pointforms.tasks.catalogue import is_simulated
 
 #: The attributes of a record that are NaN where they are not known.
@@ -142,8 +146,32 @@ def _settings_digest(model: str, options: Mapping[str, Any]) -> str:
     except (ValueError, TypeError, ImportError):
         return ""
     plain = {k: list(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
-    texts = sorted(f"{name}={plain[name]!r}" for name in plain.keys() - NOT_OPTIONS.keys())
+    texts = sorted(f"{name}={_shown(plain[name])}" for name in plain.keys() - NOT_OPTIONS.keys())
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
+
+
+def _shown(value: Any) -> str:
+    """The text of a parameter in a digest.
+
+    An estimator inside a model shows its options that differ from their defaults. The geometry of
+    comparisons counts as the default, whatever the estimator's own has become: stored rows would
+    otherwise be other rows.
+    """
+    if not isinstance(value, BaseEstimator):
+        return repr(value)
+    kind = type(value)
+    signature = inspect.signature(kind.__init__)
+    parameters = [
+        parameter.replace(default=COMPARED_GEOMETRY.get(name, parameter.default))
+        for name, parameter in signature.parameters.items()
+    ]
+
+    def init(self: Any) -> None: ...
+
+    init.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    shown = copy(value)
+    shown.__class__ = type(kind.__name__, (kind,), {"__init__": init})
+    return repr(shown)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,8 @@ def weighted_differences(
     half_rate = 0.5 * geometry.kernel.rate()[0].flatten()
     index = None if geometry.lists.index is None else geometry.lists.index.flatten(0, 1)
     k = weights.shape[-1]
-    for rows in _row_blocks(B, n, max(1, BLOCK // (k * m)), whole_clouds=index is None):
+    size = m * (k + 3 * min(k, m))  # numbers per row: its columns, and three matrices made of them
+    for rows in _row_blocks(B, n, max(1, BLOCK // size), whole_clouds=index is None):
         w = weights[rows]
         if index is None:  # every neighbourhood is the whole cloud, so there is nothing to gather
             cloud = values[rows.start // n : -(-rows.stop // n)].unsqueeze(1)
@@ -120,7 +121,8 @@ def _cholesky(G: Tensor) -> Tensor:
     """
     D, precision = G.shape[-1], torch.finfo(G.dtype)
     S = G.diagonal(dim1=-2, dim2=-1).clamp_min(precision.tiny).sqrt()
-    R = G / (S.unsqueeze(-1) * S.unsqueeze(-2))
+    R = S.unsqueeze(-1) * S.unsqueeze(-2)
+    torch.div(G, R, out=R)
     R.diagonal(dim1=-2, dim2=-1).add_(4 * D * precision.eps)
     V: Tensor
     V, failed = torch.linalg.cholesky_ex(R)
@@ -128,7 +130,7 @@ def _cholesky(G: Tensor) -> Tensor:
         bad = failed > 0
         values, vectors = torch.linalg.eigh(R[bad])
         V[bad] = vectors * values.clamp_min(0).sqrt().unsqueeze(-2)
-    return S.unsqueeze(-1) * V
+    return V.mul_(S.unsqueeze(-1))
 
 
 def squared_norm(columns: Tensor) -> Tensor:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.spatial import KDTree
 from torch import Tensor
 
 from pointforms.geometry.settings import Search
@@ -169,13 +168,15 @@ def _brute_one(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
     wide = cloud.double()
     norms = wide.square().sum(-1)
     sq, index = cloud.new_empty(n, k), torch.empty(n, k, dtype=torch.long, device=cloud.device)
-    rows = max(1, 4 * BLOCK // max(n, m * D))
+    # blocks of BLOCK numbers; of more, within bounds, where those would be a few rows only
+    rows = max(1, BLOCK // max(n, m * D), min(64, 4 * BLOCK // max(n, m * D)))
     for start in range(0, n, rows):
         block = cloud[start : start + rows]
         # |x_j|² - 2 x_i·x_j ranks the candidates, their differences measure them
         rough = torch.addmm(norms, wide[start : start + rows], wide.T, alpha=-2.0)
         candidates = rough.topk(m, dim=-1, largest=False, sorted=False).indices
-        exact = (cloud[candidates] - block.unsqueeze(1)).square().sum(-1)
+        del rough  # the largest array, which would otherwise live on beside the next one
+        exact = cloud[candidates].sub_(block.unsqueeze(1)).square_().sum(-1)
         best = exact.topk(k, dim=-1, largest=False)
         sq[start : start + rows] = best.values
         index[start : start + rows] = candidates.gather(-1, best.indices)
@@ -183,6 +184,8 @@ def _brute_one(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _tree(cloud: Tensor, k: int, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    from scipy.spatial import KDTree  # 25 MB that small and wide clouds do not need
+
     values = cloud.cpu().numpy()
     wanted = values if rows is None else values[rows.cpu().numpy()]
     workers = torch.get_num_threads()

@@ -14,6 +14,10 @@ from typing import Any
 
 from pointforms.support.suggestions import suggest
 
+#: Options of Gram fields in every model of a comparison and in the figures of the paper. They are
+#: stated, so that these, and stored fits, keep their meaning whatever the defaults become.
+COMPARED_GEOMETRY: dict[str, Any] = {"neighbors": 32}
+
 
 @dataclass(frozen=True)
 class Model:
@@ -28,7 +32,7 @@ class Model:
     maker : str
         The class or function that makes it, as "module:callable".
     options : mapping, optional
-        Options that differ from the defaults of `maker`.
+        Options that differ from the defaults of `maker`, or that must not follow them.
     named : tuple of str, default ()
         Options that are part of the model's name, and therefore cannot be set.
 
@@ -57,7 +61,7 @@ def _point_forms(readout: str, degree: int) -> Model:
         f"NPF-{readout.capitalize()} k={degree}",
         "point-forms",
         "pointforms.estimators:PointFormClassifier",
-        {"readout": readout, "degree": degree},
+        {"readout": readout, "degree": degree, **COMPARED_GEOMETRY},
         named=("readout", "degree"),
     )
 
@@ -106,9 +110,14 @@ MODELS: dict[str, Model] = {
         "graph-transformer", "GraphTransformer", "graph", learning_rate=2e-3
     ),
     "tdl": _neural("tdl", "TDL", "topological", weight_decay=3.0, epochs=40),
-    "hodge": Model("Hodge", "fixed forms", "pointforms.models.hodge:HodgeClassifier"),
+    "hodge": Model(
+        "Hodge", "fixed forms", "pointforms.models.hodge:HodgeClassifier", COMPARED_GEOMETRY
+    ),
     "random-forms": Model(
-        "Random point-forms", "fixed forms", "pointforms.models.random_forms:random_forms"
+        "Random point-forms",
+        "fixed forms",
+        "pointforms.models.random_forms:random_forms",
+        COMPARED_GEOMETRY,
     ),
 }
 

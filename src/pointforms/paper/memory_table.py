@@ -23,6 +23,7 @@ from torch import Tensor
 
 from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_field
+from pointforms.models.registry import COMPARED_GEOMETRY
 from pointforms.nn.point_forms import CoefficientKind, PointForms
 from pointforms.nn.stores import FieldStore, compound_fits
 from pointforms.support.formatting import binary_size, thousands
@@ -31,8 +32,6 @@ from pointforms.support.table import Column, Table
 from pointforms.tasks.task import Task
 
 DEGREES = (0, 1, 2, 3)
-# Neighbours of each point in the Gram fields; with D they set the width r of the factor.
-_NEIGHBORS = 32
 # Number of forms of the comparison matrix whose peak is measured.
 _FORMS = 8
 
@@ -174,7 +173,8 @@ _COLUMNS = (
 
 
 def _field(cloud: np.ndarray) -> GramField:
-    return gram_field(np.asarray(cloud, dtype=np.float32), neighbors=_NEIGHBORS)
+    # neighbours and D set the width r of the factor
+    return gram_field(np.asarray(cloud, dtype=np.float32), **COMPARED_GEOMETRY)
 
 
 def _tensor_bytes(holder: object) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pointforms import plot, tasks
 from pointforms.estimators import PointFormClassifier
+from pointforms.models.registry import COMPARED_GEOMETRY
 from pointforms.paper.figures.geometry import gram_field_figure, restricted_forms_figure
 from pointforms.paper.figures.learned import rna_figure
 from pointforms.paper.theory.density import density_check
@@ -37,7 +38,9 @@ def density_figure(quick: bool = False) -> Figure:
 def circles_vs_lines_figure(quick: bool = False) -> Figure:
     """Draw four 1-forms, learned from all trajectories, or from a third of them if quick."""
     task = tasks.load("circles-vs-lines", clouds=100 if quick else None)
-    model = PointFormClassifier(forms=4, epochs=10 if quick else 30, random_state=0)
+    model = PointFormClassifier(
+        forms=4, epochs=10 if quick else 30, random_state=0, **COMPARED_GEOMETRY
+    )
     return plot.flow_forms(
         model.fit(task.clouds, task.labels, task.groups),
         task.clouds,
@@ -59,7 +62,11 @@ def rna_regimes_figure(quick: bool = False) -> Figure:
     shown = changed[np.argsort(-apart[changed])][:2]
     learning, held = np.flatnonzero(task.folds != 0), np.flatnonzero(task.folds == 0)
     model = PointFormClassifier(
-        forms=8, epochs=15 if quick else 30, weight_decay=0.3, random_state=0
+        forms=8,
+        epochs=15 if quick else 30,
+        weight_decay=0.3,
+        random_state=0,
+        **COMPARED_GEOMETRY,
     )
     fields = model.prepare(task.clouds)
     model.fit([fields[i] for i in learning], task.labels[learning], task.groups[learning])

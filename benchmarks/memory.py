@@ -1,0 +1,57 @@
+"""Peak memory of a first Gram field, step by step, with torch's own import as the reference.
+
+Every step runs in a process of its own, on one thread.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from benchmarks.tables import Results
+
+# Printed by the process itself: the peak that the system reports for a child includes its parent.
+_PRINT_PEAK = """
+with open("/proc/self/status") as file:
+    print(next(line for line in file if line.startswith("VmHWM:")).split()[1])
+"""
+_FIELD = """
+import numpy as np, pointforms as pf
+pf.gram_field(np.random.default_rng(0).normal(size=({n}, {D})))
+"""
+
+
+def peak_megabytes(program: str) -> float:
+    """Return the peak resident memory of a new process that runs a program, in MB (Linux)."""
+    done = subprocess.run(
+        [sys.executable, "-c", program + _PRINT_PEAK],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=True,
+    )
+    return int(done.stdout) * 1024 / 1e6
+
+
+def main() -> list[str]:
+    """Print the table and return the figures that missed their bounds."""
+    results = Results("Memory: peak of a new process, one thread")
+    case = "without pointforms"
+    results.note(case, "Python, MB", f"{peak_megabytes(''):.0f}")
+    results.note(case, "import numpy, MB", f"{peak_megabytes('import numpy'):.0f}")
+    torch = peak_megabytes("import torch")
+    results.note(case, "import torch, MB", f"{torch:.0f}")
+    results.add("import pointforms", "MB", peak_megabytes("import pointforms"), 25.0)
+    steps = {
+        "pf.gram_field, not called": ("import pointforms as pf; pf.gram_field", 8.0),
+        "field of 100 × 3": (_FIELD.format(n=100, D=3), 35.0),
+        "field of 2000 × 3": (_FIELD.format(n=2000, D=3), 70.0),
+        "field of 2000 × 20": (_FIELD.format(n=2000, D=20), 70.0),
+    }
+    for step, (program, bound) in steps.items():
+        measured = peak_megabytes(program)
+        results.note(step, "MB", f"{measured:.0f}")
+        results.note(step, "share of torch", f"{measured / torch:.2f}")
+        results.add(step, "MB more than torch", measured - torch, bound)
+    results.print()
+    return results.missed
