@@ -48,19 +48,18 @@ def gram_factors(geometry: BatchGeometry, settings: GramSettings) -> tuple[Tenso
 
 
 def weighted_differences(
-    geometry: BatchGeometry, values: Tensor, center: Center, factor: Tensor | None = None
+    geometry: BatchGeometry, values: Tensor, center: Center
 ) -> Iterator[tuple[slice, Tensor]]:
     """Yield blocks of rows i of the flattened batch with the columns of V_i.
 
     sqrt(K̂_ij / (2 ε ρ_i² kept_i)) (f_j - c_i), for functions f given by values (B, n, m) and
     c_i = Σ_j K̂_ij f_j or f_i: (rows, k, m). They are divided by 2^p, with the exponent p of
-    :meth:`Kernel.rate`, and multiplied by the root of a factor (B, 1) or (B, n) if it is given.
+    :meth:`Kernel.rate`.
     """
     B, n, m = values.shape
     flat = values.flatten(0, 1)
     weights = geometry.kernel.weights.flatten(0, 1)
-    half_rate = 0.5 * geometry.kernel.rate()[0]
-    half_rate = (half_rate if factor is None else half_rate * factor).flatten()
+    half_rate = 0.5 * geometry.kernel.rate()[0].flatten()
     index = None if geometry.lists.index is None else geometry.lists.index.flatten(0, 1)
     k = weights.shape[-1]
     for rows in _row_blocks(B, n, max(1, BLOCK // (k * m)), whole_clouds=index is None):

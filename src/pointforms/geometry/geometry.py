@@ -54,17 +54,22 @@ class Geometry:
     give what :func:`pointforms.gram_field`, :func:`pointforms.laplacian` and
     :func:`pointforms.carre_du_champ` give for the same points and options.
 
+    Like a Gram field, it has the attributes `points`, `dimension` (d, given or estimated),
+    `neighbors` (the number of points in a neighbourhood), `bandwidth` (ε, given or chosen),
+    `scale` (ρ at every point, a length), `density` and `log_density`, and `settings`, its options.
+
     The neighbourhoods can also come from a graph: `indices`, `distances` or `affinities`, at most
     one of them. Then `neighbors` and `search` must be left out, since every point has the
-    neighbours that the graph gives it. Points tied at the end of a list do not share its places,
-    and lists may differ in length. Memory grows with n times the longest list.
+    neighbours that the graph gives it. Points tied at the end of a list do not share its places.
+    Lists may differ in length; `M.neighbors` is then the median, and memory grows with n times the
+    longest list.
 
     - From `indices` or `distances`, everything else is estimated as usual; the result is that of
       :func:`pointforms.gram_field` to rounding errors if the lists are the same. Distances in
       float32 change it by about 1e-7 of its size. `density_neighbors` counts listed points only,
       and bandwidth="auto" uses the Euclidean distances of the points.
     - `affinities`, normalised by row, are the kernel K̂ itself. They have no length scale, so ρ is
-      the length with which G is calibrated, and calibrate=False is an error. `bandwidth`,
+      the length with which G is calibrated, ε is 1, and calibrate=False is an error. `bandwidth`,
       `bandwidth_policy`, `bandwidth_units`, `alpha`, `beta` and `truncation` have nothing to act
       on, and must be left out. The density is that of the listed points by their distances.
 
@@ -85,24 +90,6 @@ class Geometry:
         Nonnegative weights, such as `adata.obsp["connectivities"]` of scanpy or the kernel of
         graphtools. Positive entries are neighbours; the diagonal is used as it is. Dense arrays
         are refused; `scipy.sparse.csr_array` converts them.
-
-    Attributes
-    ----------
-    points : Tensor, shape (n, D)
-        The cloud.
-    dimension : int
-        d, given or estimated.
-    neighbors : int
-        Number of points in each neighbourhood, the point itself included; the median if the lists
-        of a graph differ.
-    log_density : Tensor, shape (n,)
-        log q₀, the sampling density with respect to d-dimensional volume.
-    scale : Tensor, shape (n,)
-        ρ, the bandwidth function, a length.
-    bandwidth : float
-        ε, given or chosen; 1 with affinities.
-    settings : GramSettings
-        The options, with the number of neighbours of a graph if there is one.
 
     Examples
     --------
@@ -210,7 +197,7 @@ class Geometry:
     def carre_du_champ(self, f: Any, h: Any) -> Tensor:
         """Return Γ(f, h) ≈ ⟨∇f, ∇h⟩ at every point, as :func:`pointforms.carre_du_champ` does.
 
-        Many functions at once take little longer than one.
+        The neighbours are looked up once for all functions.
 
         Parameters
         ----------

@@ -13,6 +13,9 @@ from pointforms.geometry.settings import Center
 from pointforms.geometry.units import times_power_of_two
 from pointforms.tensors import as_tensor
 
+# Exponents of powers of two that double precision holds.
+_MODERATE = 1000
+
 
 def gradient_products(
     geometry: BatchGeometry, center: Center, f: Any, h: Any, factor: Tensor, power: Tensor
@@ -42,15 +45,15 @@ def gradient_products(
     if h is not f:
         values = torch.cat([values, second.view(n, b)], -1)
     products = values.new_empty(n, a, b)
-    values, scale = values.unsqueeze(0), factor.to(values.dtype).view(1, -1)
-    for rows, columns in weighted_differences(geometry, values, center, scale):
+    for rows, columns in weighted_differences(geometry, values.unsqueeze(0), center):
         left, right = columns[..., :a], columns[..., -b:]
         if a == b == 1:
             products[rows, 0] = left.mul(right).sum(1)
         else:
             torch.bmm(left.mT, right, out=products[rows])
     exponents = power.cpu() + first_power.view(-1, 1) + second_power.view(1, -1)
-    products = _scaled(products, exponents)
+    products = products.double().mul_(factor.view(-1, 1, 1))
+    products = _scaled(products, exponents).to(values.dtype)
     if products.numel() and not bool(torch.isfinite(torch.stack(products.aminmax())).all()):
         raise ValueError(
             f"the carré du champ, a product of f and h per area, exceeds the range of "
@@ -76,13 +79,14 @@ def _checked_functions(values: Any, name: str, geometry: BatchGeometry) -> tuple
     if not bool(torch.isfinite(largest).all()):
         raise ValueError(f"{name} has non-finite values")
     power = torch.where(largest > 0, largest.log2().floor(), 0.0)
-    return _scaled(functions, -power), power
+    return _scaled(functions.double(), -power).to(functions.dtype), power
 
 
 def _scaled(values: Tensor, power: Tensor) -> Tensor:
-    """Return values times powers of two from the CPU, in place where a number holds each power."""
-    moderate = 0.9 * torch.log2(torch.tensor(torch.finfo(values.dtype).max, dtype=torch.float64))
-    if bool((power.abs() < moderate).all()):
-        return values.mul_(torch.exp2(power).to(values))
-    power = power.to(values.device)
-    return times_power_of_two(values.double(), power).to(values.dtype)
+    """Return values times powers of two, in place if numbers hold the powers.
+
+    The values are in double precision, the powers on the CPU.
+    """
+    if bool((power.abs() < _MODERATE).all()):
+        return values.mul_(torch.exp2(power).to(values.device))
+    return times_power_of_two(values, power.to(values.device))

@@ -53,7 +53,7 @@ class Graph:
     @property
     def median_length(self) -> int:
         """Number of neighbours of a typical point, the point itself included."""
-        return 1 + round(float(np.median(self.counts)))
+        return 1 + int(np.quantile(self.counts, 0.5, method="lower"))
 
 
 def graph_of(n: int, indices: Any, distances: Any, affinities: Any) -> Graph | None:
