@@ -117,6 +117,9 @@ def test_many_functions_equal_one_by_one(rng, dtype):
     torch.testing.assert_close(M.carre_du_champ(f, f), M.carre_du_champ(f, f.copy()), **tolerance)
     assert M.carre_du_champ(f[:, :1], h[:, :1]).shape == (200, 1, 1)
     assert M.carre_du_champ(f[:, :0], h).shape == (200, 0, 3)
+    assert M.carre_du_champ(f, h[:, :0]).shape == (200, 4, 0)
+    by_columns = torch.from_numpy(f.T.copy()).T
+    torch.testing.assert_close(M.carre_du_champ(by_columns, h), gamma, **tolerance)
 
 
 def test_gamma_of_one_set_of_functions_is_symmetric_and_positive(rng):

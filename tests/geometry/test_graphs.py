@@ -198,6 +198,8 @@ def test_lists_may_differ_in_length(rng):
         (M.carre_du_champ(X, X), slow["G"]),
     ):
         np.testing.assert_allclose(fast, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+    # the graph is symmetric, so that joining both ends changes nothing
+    torch.testing.assert_close(M.laplacian(symmetric=True).to_dense(), M.laplacian().to_dense())
     assert pf.Geometry(X, distances=graph).dimension == 2
 
 
@@ -286,6 +288,8 @@ def without_row(i: int) -> sp.csr_matrix:
         ({"indices": np.ones((6, 2))}, TypeError, "indices is an array of dtype float64: expected"),
         ({"indices": np.zeros(6, int)}, ValueError, r"indices has shape \(6,\): expected \(6, k\)"),
         ({"indices": np.zeros((5, 2), int)}, ValueError, r"indices has shape \(5, 2\)"),
+        ({"indices": [[1, 2], [0]] * 3}, ValueError, "indices is a list of length 6 whose rows"),
+        ({"distances": sp.coo_array(np.ones(6))}, ValueError, r"distances has shape \(6,\)"),
         ({"indices": np.full((6, 2), 6)}, ValueError, r"indices\[0, 0\] is 6: expected 0 to 5"),
         ({"indices": np.full((6, 2), -1)}, ValueError, r"is -1 \(a neighbour that the search did"),
         ({"indices": np.full((6, 2), 1)}, ValueError, "row 0 of indices has the point 1 more than"),

@@ -41,12 +41,11 @@ def gradient_products(
     first, first_power = _checked_functions(f, "f", geometry)
     second, second_power = (first, first_power) if h is f else _checked_functions(h, "h", geometry)
     n, a, b = len(first), first.shape[1:].numel(), second.shape[1:].numel()
-    values = first.view(n, a)
-    if h is not f:
-        values = torch.cat([values, second.view(n, b)], -1)
+    parts = [first.view(n, a)] if h is f else [first.view(n, a), second.view(n, b)]
+    values = torch.cat(parts, -1).contiguous()
     products = values.new_empty(n, a, b)
     for rows, columns in weighted_differences(geometry, values.unsqueeze(0), center):
-        left, right = columns[..., :a], columns[..., -b:]
+        left, right = columns[..., :a], columns[..., columns.shape[-1] - b :]
         if a == b == 1:
             products[rows, 0] = left.mul(right).sum(1)
         else:

@@ -144,7 +144,15 @@ def graph_lists(graph: Graph, x: Tensor, unit: Tensor) -> tuple[NeighborLists, T
 
 
 def _graph_of_indices(indices: Any, n: int) -> Graph:
-    table = indices.detach().cpu().numpy() if isinstance(indices, Tensor) else np.asarray(indices)
+    if isinstance(indices, Tensor):
+        indices = indices.detach().cpu().numpy()
+    try:
+        table = np.asarray(indices)
+    except ValueError:
+        raise ValueError(
+            f"indices is {describe(indices)} whose rows differ in length: expected ({n}, k); such "
+            "lists can be a sparse matrix of distances"
+        ) from None
     if table.dtype.kind not in "iu":
         raise TypeError(f"indices is {describe(indices)}: expected whole numbers")
     if table.ndim != 2 or len(table) != n or not table.size:
@@ -164,11 +172,7 @@ def _graph_of_indices(indices: Any, n: int) -> Graph:
 
 
 def _graph_of_matrix(matrix: Any, kind: Literal["distances", "affinities"], n: int) -> Graph:
-    coo = _as_coo(matrix, kind)
-    if coo.shape != (n, n):
-        raise ValueError(
-            f"{kind} has shape {coo.shape}: expected ({n}, {n}), one row and column per point"
-        )
+    coo = _as_coo(matrix, kind, n)
     row, column, values = coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
@@ -190,8 +194,8 @@ def _graph_of_matrix(matrix: Any, kind: Literal["distances", "affinities"], n: i
     return Graph(kind, counts, column[keep], values[keep], own)
 
 
-def _as_coo(matrix: Any, kind: str) -> Any:
-    """Return the stored entries of a sparse matrix in double precision, row after row."""
+def _as_coo(matrix: Any, kind: str, n: int) -> Any:
+    """Return the stored entries of a sparse (n, n) matrix in double precision, row after row."""
     if isinstance(matrix, Tensor) and matrix.layout != torch.strided:
         tensor = matrix.detach().to_sparse_coo().coalesce().cpu()
         places = tensor.indices().numpy()
@@ -200,6 +204,10 @@ def _as_coo(matrix: Any, kind: str) -> Any:
         raise TypeError(
             f"{kind} is {describe(matrix)}, in which every pair of points has an entry: expected a "
             f"sparse matrix, {_SPARSE_HINT[kind]}"
+        )
+    if matrix.shape != (n, n):
+        raise ValueError(
+            f"{kind} has shape {matrix.shape}: expected ({n}, {n}), one row and column per point"
         )
     if matrix.dtype.kind not in "fiub":
         raise TypeError(f"{kind} is a sparse matrix of dtype {matrix.dtype}: expected real numbers")
