@@ -77,6 +77,34 @@ def medium_clouds(results: Results) -> None:
     results.note(case, "the same with L by rows / ours", f"{by_rows / share / ours:.3g}")
 
 
+def many_functions(results: Results) -> None:
+    """Γ of 20 functions at once, all 400 pairs of them, against one function; one thread."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(2000, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    functions = rng.normal(size=(2000, 20))
+    first, columns = functions[:, 0].copy(), list(functions.T.copy())
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    M = pf.Geometry(points)
+    one, many, in_turn = best(
+        lambda: M.carre_du_champ(first, first),
+        lambda: M.carre_du_champ(functions, functions),
+        lambda: [M.carre_du_champ(f, f) for f in columns],
+    )
+    one_from_points, many_from_points = best(
+        lambda: pf.carre_du_champ(first, first, points),
+        lambda: pf.carre_du_champ(functions, functions, points),
+    )
+    torch.set_num_threads(threads)
+    case = "Γ of 20 functions, 2000 × 3"
+    results.add(case, "20 at once / 1, from points", many_from_points / one_from_points, 3.0)
+    results.note(case, "one function on a Geometry (ms)", f"{1e3 * one:.2f}")
+    results.note(case, "20 at once / 1, on a Geometry", f"{many / one:.3g}")
+    # 20 in turn are the diagonal only: 20 of the 400 products
+    results.add(case, "20 at once / 20 in turn, on a Geometry", many / in_turn, 1.0)
+
+
 def comparison_memory(results: Results) -> None:
     points = torch.randn(128, 50, generator=torch.Generator().manual_seed(0)).double()
     field = pf.gram_field(points, **COMPARED_GEOMETRY)
@@ -115,7 +143,7 @@ def peak_bytes(task: Callable[[], object]) -> int:
 def main() -> list[str]:
     """Print the table and return the figures that missed their bounds."""
     results = Results(f"Speed: best of several runs, {torch.get_num_threads()} threads")
-    for part in (large_cloud, small_clouds, medium_clouds, comparison_memory):
+    for part in (large_cloud, small_clouds, medium_clouds, many_functions, comparison_memory):
         part(results)
     results.print()
     return results.missed

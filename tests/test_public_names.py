@@ -26,6 +26,7 @@ FUNCTIONS = {
 }
 CLASSES = {
     "Clouds",
+    "Geometry",
     "GramField",
     "GramSettings",
     "PointFormClassifier",

@@ -23,6 +23,7 @@ from .estimators import (
 )
 from .geometry import (
     PAPER_SETTINGS as PAPER_SETTINGS,
+    Geometry as Geometry,
     GramField as GramField,
     GramSettings as GramSettings,
     carre_du_champ as carre_du_champ,

@@ -21,6 +21,7 @@ TAKES_OPTIONS = {
     "gram_fields": (pf.gram_fields, {}),
     "laplacian": (pf.laplacian, {"calibrate": False}),
     "carre_du_champ": (pf.carre_du_champ, {}),
+    "Geometry": (pf.Geometry.__init__, {}),
     "PointFormClassifier": (pf.PointFormClassifier, {}),
     "PointFormRegressor": (pf.PointFormRegressor, {}),
     "PointFormTransformer": (pf.PointFormTransformer, {}),

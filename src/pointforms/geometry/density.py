@@ -18,19 +18,24 @@ _NO_SCALE, _SCALE_OF_COPIES = 1e-6, 0.1
 _EXTENT_FLOOR = 1e-8
 
 
-def local_scale(nearest_sq: Tensor) -> Tensor:
+def local_scale(nearest_sq: Tensor, share: Tensor | None = None) -> Tensor:
     """Return r₀_i = sqrt(mean_{j=2..k₀} |p_i - p_I(i,j)|²), kept positive where points repeat.
 
     Parameters
     ----------
     nearest_sq : Tensor, shape (B, n, k₀)
         Squared distances to the k₀ nearest points, the point itself included, in own units.
+    share : Tensor or None, shape (B, n, k₀)
+        Weight of each distance, 0 where a list is shorter; None stands for 1.
 
     Returns
     -------
     Tensor, shape (B, n)
     """
-    r0 = (nearest_sq.sum(-1) / (nearest_sq.shape[-1] - 1)).sqrt()
+    if share is None:
+        r0 = (nearest_sq.sum(-1) / (nearest_sq.shape[-1] - 1)).sqrt()
+    else:
+        r0 = ((share * nearest_sq).sum(-1) / (share.sum(-1) - 1)).sqrt()
     zero = resolution(r0.dtype)  # rotated copies differ by rounding errors
     # the median ignores outliers; it is 0 where half the points are copies
     typical = r0.median(-1, keepdim=True).values

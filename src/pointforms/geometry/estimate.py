@@ -18,7 +18,7 @@ from pointforms.geometry.units import own_units
 
 
 @dataclass(frozen=True)
-class Geometry:
+class BatchGeometry:
     """Neighbourhoods, density and kernel of B clouds of n points each.
 
     Lengths are in the batch's own unit: `points` are centred and divided by `unit`.
@@ -36,7 +36,7 @@ class Geometry:
         return self.kernel.log_rho.exp() * self.unit.squeeze(-1)
 
 
-def estimate_geometry(points: Tensor, settings: GramSettings, merge: bool = True) -> Geometry:
+def estimate_geometry(points: Tensor, settings: GramSettings, merge: bool = True) -> BatchGeometry:
     """Estimate neighbours, scale, dimension, density, bandwidth and kernel of (B, n, D).
 
     `merge` is that of :func:`pointforms.geometry.ties.nearest`.
@@ -47,10 +47,28 @@ def estimate_geometry(points: Tensor, settings: GramSettings, merge: bool = True
     lists = neighbor_lists(x, max(k + 1, k0), settings.search)  # one more, to notice ties
     r0 = local_scale(lists.nearest_sq(k0))
     lists = nearest(lists, x, k, settings.search, merge)
-    if settings.dimension is None:
-        d = local_pca_dimension(x, lists)
-    else:
-        d = torch.full_like(r0[:, :1], settings.dimension)
+    return geometry_of_lists(x, unit, lists, r0, settings)
+
+
+def geometry_of_lists(
+    x: Tensor, unit: Tensor, lists: NeighborLists, r0: Tensor, settings: GramSettings
+) -> BatchGeometry:
+    """Estimate dimension, density, bandwidth and kernel on neighbour lists.
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, n, D)
+        The clouds, in own units.
+    unit : Tensor, shape (B, 1, 1)
+        Their units.
+    lists : NeighborLists
+        The neighbours of every point.
+    r0 : Tensor, shape (B, n)
+        Local scales.
+    settings : GramSettings
+        The options that act after the search.
+    """
+    d = given_or_estimated_dimension(x, lists, settings)
     log_unit = unit.squeeze(-1).log()
     log_q0, log_q = log_density(lists, r0, d)
     log_rho = log_bandwidth(log_q0, r0, d, log_unit, settings)
@@ -61,4 +79,11 @@ def estimate_geometry(points: Tensor, settings: GramSettings, merge: bool = True
     else:
         epsilon = torch.full_like(log_unit, float(settings.bandwidth))
     kernel = diffusion_kernel(lists, u, log_rho, epsilon, d, settings)
-    return Geometry(x, unit, lists, d, log_q - d * log_unit, kernel)
+    return BatchGeometry(x, unit, lists, d, log_q - d * log_unit, kernel)
+
+
+def given_or_estimated_dimension(x: Tensor, lists: NeighborLists, settings: GramSettings) -> Tensor:
+    """Return d of each cloud (B, n, D) as a whole number: (B, 1)."""
+    if settings.dimension is None:
+        return local_pca_dimension(x, lists)
+    return torch.full_like(x[:, :1, 0], settings.dimension)

@@ -8,13 +8,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from pointforms.geometry.estimate import Geometry
+from pointforms.geometry.estimate import BatchGeometry
 from pointforms.geometry.neighbors import BLOCK
 from pointforms.geometry.settings import Center, GramSettings
 from pointforms.geometry.ties import resolution
 
 
-def gram_factors(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Tensor]:
+def gram_factors(geometry: BatchGeometry, settings: GramSettings) -> tuple[Tensor, Tensor]:
     """Return V (B, n, D, r) with V Vᵀ = G, and the trace that `rank` left out (B, n).
 
     G(p_i) = 1 / (2 ε ρ_i² kept_i) Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ
@@ -48,7 +48,7 @@ def gram_factors(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Te
 
 
 def weighted_differences(
-    geometry: Geometry, values: Tensor, center: Center
+    geometry: BatchGeometry, values: Tensor, center: Center
 ) -> Iterator[tuple[slice, Tensor]]:
     """Yield blocks of rows i of the flattened batch with the columns of V_i.
 
@@ -81,7 +81,7 @@ def weighted_differences(
         yield rows, columns
 
 
-def position_differences(geometry: Geometry, center: Center) -> Iterator[tuple[slice, Tensor]]:
+def position_differences(geometry: BatchGeometry, center: Center) -> Iterator[tuple[slice, Tensor]]:
     """Yield the :func:`weighted_differences` of the points themselves.
 
     They are zero, not rounding errors, where all neighbours are copies of the point.
@@ -91,6 +91,12 @@ def position_differences(geometry: Geometry, center: Center) -> Iterator[tuple[s
     keep = lists.complete or bool(varied.all())
     for rows, columns in weighted_differences(geometry, geometry.points, center):
         yield rows, columns if keep else columns * varied[rows]
+
+
+def traces(geometry: BatchGeometry, center: Center) -> Tensor:
+    """Return tr G at every point before calibration, without the power of two: (B, n)."""
+    blocks = [squared_norm(columns) for _, columns in position_differences(geometry, center)]
+    return torch.cat(blocks).view(geometry.points.shape[:2])
 
 
 def _row_blocks(B: int, n: int, size: int, whole_clouds: bool) -> Iterator[slice]:
@@ -110,6 +116,33 @@ def calibration(trace: Tensor, d: Tensor, mode: Literal[True, "point"]) -> Tenso
     """
     reference = trace if mode == "point" else trace.mean(-1, keepdim=True)
     return torch.where(reference > torch.finfo(trace.dtype).tiny, d / reference, 1.0)
+
+
+def caller_units(
+    geometry: BatchGeometry, calibrate: bool | Literal["point"], trace: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Return what turns 1 / ρ² from :meth:`Kernel.rate` to the caller's units, with calibration.
+
+    Parameters
+    ----------
+    geometry : BatchGeometry
+        The geometry of one cloud.
+    calibrate : bool or "point"
+        How the Gram field is calibrated.
+    trace : Tensor or None, shape (1, n)
+        What :func:`traces` returns; None without calibration.
+
+    Returns
+    -------
+    factor : Tensor, shape (1,) or (n,)
+        Numbers in double precision.
+    power : Tensor, shape (1,)
+        Exponent of a power of two.
+    """
+    power = -2 * geometry.unit.double().flatten().log2()
+    if calibrate is False or trace is None:
+        return torch.ones_like(power), power + 2 * geometry.kernel.rate()[1].flatten()
+    return calibration(trace, geometry.dimension, calibrate).flatten().double(), power
 
 
 def _cholesky(G: Tensor) -> Tensor:

@@ -82,7 +82,7 @@ class GramField:
     @property
     def density(self) -> Tensor:
         """The sampling density q₀ (n,); `log_density` also has what exceeds the number range."""
-        return self._within_range(self.log_density.exp(), "density", "log_density")
+        return density_within_range(self.log_density, self.dimension)
 
     def matrix(self) -> Tensor:
         """Return G (n, D, D)."""
@@ -122,19 +122,12 @@ class GramField:
             return torch.full_like(self.log_density, 1.0 / n)
         if name == "volume":
             weights = torch.exp(-self.log_density) / n
-            return self._within_range(weights, 'measure("volume")', 'measure("volume-normalized")')
+            _check_range(
+                weights, 'measure("volume")', self.log_density, self.dimension,
+                'measure("volume-normalized")',
+            )  # fmt: skip
+            return weights
         return torch.softmax(-self.log_density, 0)
-
-    def _within_range(self, values: Tensor, name: str, other: str) -> Tensor:
-        """Return positive values, or raise an error if they are infinite, or all 0."""
-        largest = float(values.max())
-        if not torch.finfo(values.dtype).tiny <= largest < float("inf"):
-            raise ValueError(
-                f"{name} is beyond the range of {values.dtype}: its unit is a power of length, and "
-                f"the logarithm of the density is {float(self.log_density.median()):.3g} at "
-                f"dimension {self.dimension}; rescale the points, or use {other}"
-            )
-        return values
 
     def tangents(self, count: int | None = None) -> Tensor:
         """Return orthonormal leading directions of G: (n, D, count).
@@ -166,3 +159,23 @@ class GramField:
             for name in ("points", "factor", "log_density", "scale", "discarded_trace")
         }
         return replace(self, **moved)
+
+
+def density_within_range(log_density: Tensor, dimension: int) -> Tensor:
+    """Return the density (n,), or raise an error if floating-point numbers cannot hold it."""
+    density = log_density.exp()
+    _check_range(density, "density", log_density, dimension, "log_density")
+    return density
+
+
+def _check_range(
+    values: Tensor, name: str, log_density: Tensor, dimension: int, other: str
+) -> None:
+    """Raise an error if positive values are infinite, or all 0."""
+    largest = float(values.max())
+    if not torch.finfo(values.dtype).tiny <= largest < float("inf"):
+        raise ValueError(
+            f"{name} is beyond the range of {values.dtype}: its unit is a power of length, and "
+            f"the logarithm of the density is {float(log_density.median()):.3g} at "
+            f"dimension {dimension}; rescale the points, or use {other}"
+        )

@@ -14,9 +14,9 @@ from typing import Literal, TypeVar
 import torch
 from torch import Tensor
 
-from pointforms.clouds import CloudLike, Clouds, as_cloud, as_clouds
+from pointforms.clouds import CloudLike, Clouds, as_clouds
 from pointforms.geometry.cache import FieldCache
-from pointforms.geometry.estimate import estimate_geometry
+from pointforms.geometry.estimate import BatchGeometry, estimate_geometry
 from pointforms.geometry.factor import gram_factors
 from pointforms.geometry.field import GramField
 from pointforms.geometry.neighbor_count import choose_neighbors
@@ -99,11 +99,9 @@ def gram_field(
     Berry and Harlim, Variable bandwidth diffusion kernels, ACHA 40 (2016).
     """
     settings = GramSettings.among(locals())
-    cloud = as_cloud(points)
-    settings.check_width(cloud.shape[1])
-    resolved = resolve_neighbors(cloud, settings)
-    field = _fields_of_batch(cloud.unsqueeze(0), resolved)[0]
-    return field if resolved is settings else replace(field, settings=settings)
+    from pointforms.geometry.geometry import Geometry  # which makes its fields with this module
+
+    return Geometry(points, **vars(settings)).gram_field()
 
 
 @suggests_parameters
@@ -253,7 +251,13 @@ def _check_result(V: Tensor, scale: Tensor, settings: GramSettings) -> None:
 
 def _fields_of_batch(points: Tensor, settings: GramSettings) -> list[GramField]:
     """Compute the Gram fields of a batch of clouds of one size: (B, n, D)."""
-    geometry = estimate_geometry(points, settings)
+    return fields_of_geometry(points, estimate_geometry(points, settings), settings)
+
+
+def fields_of_geometry(
+    points: Tensor, geometry: BatchGeometry, settings: GramSettings
+) -> list[GramField]:
+    """Compute the Gram fields of clouds (B, n, D) whose geometry was estimated before."""
     V, lost = gram_factors(geometry, settings)
     scale = geometry.scale()
     _check_result(V, scale, settings)

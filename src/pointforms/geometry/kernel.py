@@ -28,12 +28,16 @@ class Kernel:
     kept : Tensor or None, shape (B, n)
         Share of the second moment that the cut at the last neighbour keeps, in double precision;
         None if nothing is to be corrected.
+    log_total : Tensor or None, shape (B, n)
+        Logarithm of the row sums before normalisation, in double precision, of a kernel that was
+        given; None if K_ij = exp(-u_ij / ε).
     """
 
     weights: Tensor
     log_rho: Tensor
     epsilon: Tensor
     kept: Tensor | None
+    log_total: Tensor | None = None
 
     def rate(self) -> tuple[Tensor, Tensor]:
         """Return 1 / (ε ρ_i² kept_i), the factor from K̂ - I to the generator L, in two parts.
@@ -45,6 +49,14 @@ class Kernel:
         rate = rate if self.kept is None else rate / self.kept
         power = (0.5 * rate.amax(-1, keepdim=True).log2()).floor()
         return (rate * torch.exp2(-2 * power)).to(self.log_rho.dtype), power
+
+    def unnormalized(self, lists: NeighborLists) -> Tensor:
+        """Return K_ij, before the density and row normalisations, up to a factor: (B, n, k)."""
+        if self.log_total is not None:
+            total = self.log_total - self.log_total.amax(-1, keepdim=True)
+            return self.weights * total.exp().to(self.weights.dtype).unsqueeze(-1)
+        K = torch.exp(exponents(lists, self.log_rho) / -self.epsilon.unsqueeze(-1))
+        return K if lists.share is None else K * lists.share
 
 
 def log_bandwidth(

@@ -41,11 +41,14 @@ class NeighborLists:
         Weight of each entry; None stands for 1. Points tied at the last distance share the last
         places, see :mod:`pointforms.geometry.ties`, and entries beyond them have weight 0. Then the
         last entry of `sq` is the last distance in any case.
+    merged : bool
+        Whether an entry may stand for several copies of a point, with their number as its weight.
     """
 
     sq: Tensor
     index: Tensor | None
     share: Tensor | None = None
+    merged: bool = False
 
     @property
     def complete(self) -> bool:
@@ -53,10 +56,13 @@ class NeighborLists:
 
     @property
     def length(self) -> int:
-        """Number of points that each list stands for, k: the sum of its weights."""
+        """Number of points that each list stands for, k: the sum of its weights.
+
+        Lists of a graph may differ in it; then it is the median over the first cloud.
+        """
         if self.share is None:
             return self.sq.shape[-1]
-        return round(float(self.share[0, 0].sum()))
+        return round(float(self.share[0].sum(-1).median()))
 
     def gather(self, values: Tensor) -> Tensor:
         """Look up values (B, n, ...) of the points at their neighbours: (B, n, k, ...)."""

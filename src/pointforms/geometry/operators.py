@@ -2,27 +2,18 @@
 
 Both accept every option of a Gram field, so that one set of options, such as PAPER_SETTINGS, serves
 all three. Options that only shape the factor of the field (`spectrum` and `rank`, and for L also
-`center`) have no effect on them.
+`center`) have no effect on them. A :class:`pointforms.Geometry` computes both, and the field, for
+a cloud that is needed more than once.
 """
 
 from __future__ import annotations
 
-from math import floor, log2
 from typing import Any, Literal
 
-import torch
 from torch import Tensor
 
-from pointforms.clouds import CloudLike, as_cloud
-from pointforms.geometry.estimate import Geometry, estimate_geometry
-from pointforms.geometry.factor import (
-    calibration,
-    position_differences,
-    squared_norm,
-    weighted_differences,
-)
-from pointforms.geometry.gram import resolve_neighbors
-from pointforms.geometry.kernel import exponents
+from pointforms.clouds import CloudLike
+from pointforms.geometry.geometry import Geometry
 from pointforms.geometry.settings import (
     BandwidthPolicy,
     Center,
@@ -32,7 +23,6 @@ from pointforms.geometry.settings import (
     documents_options,
 )
 from pointforms.support.suggestions import suggests_parameters
-from pointforms.tensors import as_tensor
 
 
 @suggests_parameters
@@ -95,27 +85,7 @@ def laplacian(
     True
     """
     settings = GramSettings.among(locals())
-    geometry, settings = _geometry(points, settings)
-    n = geometry.points.shape[1]
-    rate = _rate(geometry, settings)
-    if not bool((torch.isfinite(rate) & (rate > 0)).all()):
-        raise ValueError(
-            f"the generator, a rate per area, is beyond the range of {rate.dtype} for points with "
-            f"an extent of {float(geometry.unit):.3g}, bandwidth={settings.bandwidth!r} and "
-            f"bandwidth_units={settings.bandwidth_units!r}: rescale the points"
-        )
-    own = torch.arange(n, device=rate.device)
-    if symmetric:
-        row, column, weight = _undirected(geometry, settings)
-    else:
-        k = geometry.kernel.weights.shape[-1]
-        row = own.repeat_interleave(k)
-        index = geometry.lists.index
-        column = own.repeat(n) if index is None else index.flatten()
-        weight = geometry.kernel.weights.flatten()
-    values = torch.cat([weight * rate[row], -rate])
-    places = torch.stack([torch.cat([row, own]), torch.cat([column, own])])
-    return _sparse(places, values, (n, n))
+    return Geometry(points, **vars(settings)).laplacian(symmetric, calibrate)
 
 
 @suggests_parameters
@@ -149,17 +119,18 @@ def carre_du_champ(
 
     Parameters
     ----------
-    f : array-like or tensor, shape (n,)
-        Values of the first function at the points.
-    h : array-like or tensor, shape (n,)
-        Values of the second function at the points.
+    f : array-like or tensor, shape (n,) or (n, a)
+        Values of the first function at the points, or of a functions.
+    h : array-like or tensor, shape (n,) or (n, b)
+        Values of the second function at the points, or of b functions.
     points : array-like or tensor, shape (n, D)
         The cloud. float32 stays float32, everything else becomes float64.
     [options of GramSettings]
 
     Returns
     -------
-    Tensor, shape (n,)
+    Tensor, shape (n, a, b)
+        Each argument of shape (n,) drops its axis: two of them give (n,).
 
     Examples
     --------
@@ -169,106 +140,8 @@ def carre_du_champ(
     >>> gamma = pf.carre_du_champ(np.sin(t), np.sin(t), circle)  # |∇ sin t|² = cos² t
     >>> bool(np.abs(gamma.numpy() - np.cos(t) ** 2).max() < 0.01)
     True
+    >>> pf.carre_du_champ(np.c_[np.sin(t), np.cos(t), t], np.sin(t), circle).shape
+    torch.Size([200, 3])
     """
     settings = GramSettings.among(locals())
-    geometry, settings = _geometry(points, settings)
-    f, f_power = _checked_values(f, "f", geometry)
-    h, h_power = _checked_values(h, "h", geometry)
-    values = torch.stack([f, h], -1).unsqueeze(0)
-    blocks = [
-        columns[..., 0].mul(columns[..., 1]).sum(-1)
-        for _, columns in weighted_differences(geometry, values, settings.center)
-    ]
-    factor, power = _factor(geometry, settings)
-    gamma = _scaled(torch.cat(blocks).double() * factor, power + f_power + h_power)
-    result = gamma.to(geometry.points.dtype)
-    if not bool(torch.isfinite(result).all()):
-        raise ValueError(
-            f"the carré du champ, a product of f and h per area, exceeds the range of "
-            f"{result.dtype}: rescale f, h or the points"
-        )
-    return result
-
-
-def _geometry(points: CloudLike, settings: GramSettings) -> tuple[Geometry, GramSettings]:
-    cloud = as_cloud(points)
-    settings.check_width(cloud.shape[1])
-    settings = resolve_neighbors(cloud, settings)
-    # functions may differ between copies of a point
-    return estimate_geometry(cloud.unsqueeze(0), settings, merge=False), settings
-
-
-def _checked_values(values: Any, name: str, geometry: Geometry) -> tuple[Tensor, float]:
-    """Check the values of a function and divide them by a power of two near the largest.
-
-    Returns the quotients (n,) and the exponent of the power.
-    """
-    n = geometry.points.shape[1]
-    tensor = as_tensor(values, name).to(geometry.points)
-    if tensor.shape != (n,):
-        raise ValueError(f"{name} has shape {tuple(tensor.shape)}: expected ({n},)")
-    if not bool(torch.isfinite(tensor).all()):
-        raise ValueError(f"{name} has non-finite values")
-    largest = float(tensor.abs().max())
-    power = floor(log2(largest)) if largest > 0 else 0
-    return _scaled(tensor.double(), -power).to(tensor), power
-
-
-def _scaled(values: Tensor, power: float | Tensor) -> Tensor:
-    """Return values times a power of two, which may itself exceed the floating-point range."""
-    power = torch.as_tensor(power, dtype=torch.float64, device=values.device)
-    half = (power / 2).floor()
-    return values * torch.exp2(half) * torch.exp2(power - half)
-
-
-def _factor(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Tensor]:
-    """Return what turns 1 / ρ² from :meth:`Kernel.rate` to the caller's units, with calibration.
-
-    Numbers (1,) or (n,), and the exponent (1,) of a power of two.
-    """
-    power = -2 * geometry.unit.double().flatten().log2()
-    if settings.calibrate is False:
-        return torch.ones_like(power), power + 2 * geometry.kernel.rate()[1].flatten()
-    blocks = position_differences(geometry, settings.center)
-    trace = torch.cat([squared_norm(columns) for _, columns in blocks]).unsqueeze(0)
-    factor = calibration(trace, geometry.dimension, settings.calibrate)
-    return factor.flatten().double(), power
-
-
-def _rate(geometry: Geometry, settings: GramSettings) -> Tensor:
-    """Return the factor from K̂ - I to L, in the caller's units: (n,)."""
-    factor, power = _factor(geometry, settings)
-    rate = _scaled(geometry.kernel.rate()[0].flatten().double() * factor, power)
-    return rate.to(geometry.points.dtype)
-
-
-def _sparse(places: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return torch.sparse_coo_tensor(
-        places, values, shape, device=values.device, check_invariants=False
-    ).coalesce()
-
-
-def _undirected(geometry: Geometry, settings: GramSettings) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows, columns and row-normalised weights on the union of the neighbour lists."""
-    lists, kernel = geometry.lists, geometry.kernel
-    n, k = kernel.weights.shape[1:]
-    own = torch.arange(n, device=lists.sq.device)
-    row = own.repeat_interleave(k)
-    column = own.repeat(n) if lists.index is None else lists.index.flatten()
-    K = torch.exp(exponents(lists, kernel.log_rho) / -kernel.epsilon.unsqueeze(-1)).flatten()
-    K = K if lists.share is None else K * lists.share.flatten()
-    # K_ij = K_ji up to rounding errors and shares: an edge listed from both ends is the larger
-    edges = torch.cat([row * n + column, column * n + row])
-    edges, entry = edges.unique(return_inverse=True)
-    K = K.new_zeros(len(edges)).scatter_reduce(0, entry, K.repeat(2), "amax")
-    row, column = edges // n, edges % n
-
-    def row_sums(values: Tensor) -> Tensor:
-        return values.new_zeros(n).index_add(0, row, values)
-
-    if settings.alpha != 0.0:
-        log_q = row_sums(K).log() - geometry.dimension[0] * kernel.log_rho[0]
-        log_K = K.log() - settings.alpha * log_q[column]
-        largest = log_K.new_full((n,), -torch.inf).scatter_reduce(0, row, log_K, "amax")
-        K = torch.exp(log_K - largest[row])
-    return row, column, K / row_sums(K)[row]
+    return Geometry(points, **vars(settings)).carre_du_champ(f, h)

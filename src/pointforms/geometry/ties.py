@@ -68,9 +68,9 @@ def nearest(
     method = search_method(points, search)
     if method == "approximate" or not bool(tied.any()):
         return lists
-    copies = (sq[..., 1] == 0).any(-1)
+    copies = (merge & (sq[..., 1] == 0).any(-1)).tolist()
     shared = {
-        b: _shared(points[b], tied[b].nonzero().squeeze(-1), k, method, merge and bool(copies[b]))
+        b: _shared(points[b], tied[b].nonzero().squeeze(-1), k, method, copies[b])
         for b in tied.any(-1).nonzero().flatten().tolist()
     }
     width = max(k, *(one.sq.shape[-1] for one in shared.values()))
@@ -78,7 +78,7 @@ def nearest(
     for b, one in shared.items():
         sq[b, tied[b]], local, share[b, tied[b]] = (part[0] for part in one.padded(width))
         index[b, tied[b]] = local + b * n
-    return NeighborLists(sq, index, share)
+    return NeighborLists(sq, index, share, merged=any(copies[b] for b in shared))
 
 
 def nearest_of(cloud: Tensor, rows: Tensor, k: int, most: int) -> tuple[Tensor, Tensor]:

@@ -21,3 +21,9 @@ def own_units(points: Tensor) -> tuple[Tensor, Tensor]:
     extent = x.abs().amax((1, 2), keepdim=True)
     unit = torch.exp2(extent.log2().floor())
     return x / unit, unit
+
+
+def times_power_of_two(values: Tensor, power: Tensor) -> Tensor:
+    """Return values times 2^power, which may itself exceed the floating-point range."""
+    half = (power / 2).floor()
+    return values * torch.exp2(half) * torch.exp2(power - half)
