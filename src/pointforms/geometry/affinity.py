@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from pointforms.geometry.density import log_density
-from pointforms.geometry.estimate import BatchGeometry, given_or_estimated_dimension
+from pointforms.geometry.estimate import BatchGeometry, dimensions
 from pointforms.geometry.factor import calibration, traces
 from pointforms.geometry.kernel import Kernel
 from pointforms.geometry.neighbors import NeighborLists
@@ -29,7 +29,7 @@ def geometry_of_affinities(
     affinities: Tensor,
     settings: GramSettings,
 ) -> BatchGeometry:
-    """Estimate dimension, density and scale where the kernel is given.
+    """Estimate density and scale where the kernel is given.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def geometry_of_affinities(
         `dimension`, `center` and `calibrate`, which is True or "point", are used.
     """
     assert settings.calibrate
-    d = given_or_estimated_dimension(x, lists, settings)
+    d = dimensions(x, settings)
     log_q = log_density(lists, r0, d)[1]
     largest = affinities.amax(-1, keepdim=True)
     weights = affinities / largest  # whose sum is in range

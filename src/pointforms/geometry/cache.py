@@ -24,7 +24,7 @@ from pointforms.geometry.settings import GramSettings
 from pointforms.support.files import PARTIAL_PREFIX, atomic
 
 # Part of every key: raise it whenever the same settings would give different numbers.
-_FORMAT = 2
+_FORMAT = 3
 _TENSORS = ("factor", "log_density", "scale", "discarded_trace")
 _NUMBERS = ("dimension", "bandwidth", "neighbors")
 _DIGEST_BYTES = 32

@@ -11,11 +11,14 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import torch
+import numpy as np
 from torch import Tensor
 
-from pointforms.geometry.evidence import CANDIDATES, PER_DIMENSION, Evidence
+from pointforms.geometry.dimension import estimate_dimension
+from pointforms.geometry.evidence import PER_DIMENSION, Angles, Evidence, nearest_rank
+from pointforms.geometry.neighbors import NeighborLists
 from pointforms.geometry.settings import GramSettings
+from pointforms.support.progress import track
 
 #: The neighbour count of clouds too small to compare counts on.
 USUAL_NEIGHBORS = 32
@@ -73,98 +76,103 @@ class Votes:
     def __init__(self, clouds: Sequence[Tensor], settings: GramSettings) -> None:
         self._clouds, self._settings = clouds, settings
         self._ballots: dict[int, _Ballot] = {}
+        self._local_pca: dict[int, int] = {}
 
-    def choose(self, rows: Sequence[int] | None = None) -> Choice:
+    def choose(self, rows: Sequence[int] | None = None, progress: bool = False) -> Choice:
         """Choose for all clouds by the votes of some.
 
         Parameters
         ----------
         rows : sequence of int, optional
             The clouds that may vote (default: all). The larger half of them does, or 32 clouds
-            evenly spread over it.
+            evenly spread over it; on the dimension by local PCA, all of them.
+        progress : bool, default False
+            Show a progress bar.
         """
-        given = self._settings
-        voters: list[_Ballot] = []
-        if given.neighbors == "auto" or given.dimension is None:
-            voters = self._voters(list(range(len(self._clouds)) if rows is None else rows))
+        rows = range(len(self._clouds)) if rows is None else rows
+        k, d = self._settings.neighbors, self._settings.dimension
         agreement = None
-        d = given.dimension
-        if d is None:
-            d, agreement = _common_dimension([ballot.angles() for ballot in voters])
-        k = given.neighbors
-        if k == "auto":
-            k = _common_count([ballot.distances(d) for ballot in voters], d)
+        if d == "local-pca":
+            d = int(np.median([self._local_pca_dimension(i) for i in rows]))
+        if d is None or k == "auto":
+            voters = self._voters(rows)
+            with track(len(voters), "Neighbours and dimension", progress) as advance:
+                if d is None:
+                    for ballot in voters:
+                        ballot.angles()
+                        advance(1)
+                    d, agreement = nearest_rank(*(ballot.angles() for ballot in voters))
+                if k == "auto":
+                    k = _common_count([ballot.distances(d) for ballot in voters], d)
         return Choice(k, d, agreement)
 
-    def _voters(self, rows: list[int]) -> list[_Ballot]:
+    def lists(self, k: int) -> NeighborLists | None:
+        """Return neighbour lists of the only cloud, longer than k, if its votes needed some."""
+        ballot = self._ballots.get(0)
+        evidence = None if ballot is None else ballot.evidence
+        return None if evidence is None else evidence.searched(k)
+
+    def _voters(self, rows: Sequence[int]) -> list[_Ballot]:
         sizes = sorted(len(self._clouds[i]) for i in rows)
         large = [i for i in rows if len(self._clouds[i]) >= sizes[len(sizes) // 2]]
-        spread = torch.linspace(0, len(large) - 1, min(len(large), _VOTERS)).round().int().tolist()
-        chosen = [large[i] for i in spread]
+        places = np.linspace(0, len(large) - 1, min(len(large), _VOTERS)).round().astype(int)
+        chosen = [large[i] for i in places]
         for i in chosen:
-            self._ballots.setdefault(i, _Ballot(self._clouds[i], self._settings))
+            if i not in self._ballots:
+                keep = len(self._clouds) == 1
+                self._ballots[i] = _Ballot(self._clouds[i], self._settings, keep)
         return [self._ballots[i] for i in chosen]
+
+    def _local_pca_dimension(self, i: int) -> int:
+        if i not in self._local_pca:
+            k = self._settings.neighbors
+            k = USUAL_NEIGHBORS if k == "auto" else k
+            self._local_pca[i] = int(estimate_dimension(self._clouds[i], "local-pca", k))
+        return self._local_pca[i]
 
 
 class _Ballot:
-    """The evidence of one cloud, of which only tables are kept."""
+    """The votes of one cloud. Of many clouds only the tables are kept, not the evidence."""
 
-    def __init__(self, cloud: Tensor, settings: GramSettings) -> None:
-        self._cloud, self._settings = cloud, settings
-        self._angles: tuple[Tensor, Tensor] | None = None
+    def __init__(self, cloud: Tensor, settings: GramSettings, keep: bool) -> None:
+        self._cloud, self._settings, self._keep = cloud, settings, keep
+        self.evidence: Evidence | None = None
+        self._angles: Angles | None = None
         self._distances: dict[int, dict[int, float]] = {}
 
-    def angles(self) -> tuple[Tensor, Tensor]:
-        """Return the sines and the shares at each candidate count: (candidates, r).
-
-        A count that exceeds the cloud has those of the widest neighbourhood.
-        """
+    def angles(self) -> Angles:
+        """Return the angles to projectors."""
         if self._angles is None:
-            evidence = Evidence(self._cloud, self._settings.search)
-            angles = evidence.angles()
-            # a rank that cannot be told is as far as can be
-            sine = angles.sine.clamp_max(1.0)
-            places = [max(0, sum(j <= k for j in angles.counts) - 1) for k in CANDIDATES]
-            self._angles = sine[places], angles.share[places]
+            evidence = self._gathered()
+            self._angles = evidence.angles()
             if self._settings.neighbors == "auto":  # most clouds get the dimension they vote for
-                d = _common_dimension([self._angles])[0]
+                d = nearest_rank(self._angles)[0]
                 self._distances[d] = evidence.distances(d)
         return self._angles
 
     def distances(self, dimension: int) -> dict[int, float]:
-        """Return the distance by the neighbour count."""
+        """Return the distance to projectors by the neighbour count."""
         if dimension not in self._distances:
-            evidence = Evidence(self._cloud, self._settings.search)
-            self._distances[dimension] = evidence.distances(dimension)
+            self._distances[dimension] = self._gathered().distances(dimension)
         return self._distances[dimension]
 
-
-def _common_dimension(angles: list[tuple[Tensor, Tensor]]) -> tuple[int, float]:
-    """Return the rank with the smallest mean sine at any count, and the mean share that agrees."""
-    ranks = max(sine.shape[1] for sine, _ in angles)
-    sine = torch.stack([_padded(one, ranks, 1.0) for one, _ in angles]).mean(0)
-    share = torch.stack([_padded(one, ranks, 0.0) for _, one in angles]).mean(0)
-    best = int(sine.argmin())
-    return best % ranks + 1, float(share.flatten()[best])
+    def _gathered(self) -> Evidence:
+        evidence = self.evidence or Evidence(self._cloud, self._settings.search)
+        self.evidence = evidence if self._keep else None
+        return evidence
 
 
-def _padded(table: Tensor, width: int, value: float) -> Tensor:
-    return torch.nn.functional.pad(table, (0, width - table.shape[1]), value=value)
-
-
-def _common_count(distances: list[dict[int, float]], dimension: int) -> int:
+def _common_count(distances: Sequence[dict[int, float]], dimension: int) -> int:
     """Return the count with the smallest mean distance, among those that most clouds measured."""
     measured = [one for one in distances if one]
-    if 2 * len(measured) < len(distances):
-        measured = []
+    if 2 * len(measured) < len(distances) or not measured:
+        return max(USUAL_NEIGHBORS, PER_DIMENSION * dimension)
     counts = sorted({k for one in measured for k in one})
-    usual = max(USUAL_NEIGHBORS, PER_DIMENSION * dimension)
-    if not counts:
-        return usual
     common = [k for k in counts if 2 * sum(k <= max(one) for one in measured) >= len(measured)]
 
     def mean(k: int) -> float:
-        # a cloud that did not measure this count has what is nearest to it
-        return sum(one[max((j for j in one if j <= k), default=min(one))] for one in measured)
+        # a cloud that did not measure this count has that of the next smaller one
+        values = [one[max((j for j in one if j <= k), default=min(one))] for one in measured]
+        return float(np.mean(values))
 
     return min(common, key=mean)

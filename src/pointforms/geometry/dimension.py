@@ -1,4 +1,4 @@
-"""Estimate the intrinsic dimension by local PCA or from the growth of the kernel sum."""
+"""Estimate the intrinsic dimension: by projectors, by local PCA or by the growth of the kernel sum."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from torch import Tensor
 from pointforms.clouds import CloudLike, as_cloud
 from pointforms.geometry.bandwidth import steepest, wide_exponents
 from pointforms.geometry.density import local_scale
+from pointforms.geometry.evidence import Evidence, nearest_rank
 from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists
 from pointforms.geometry.representatives import representatives
 from pointforms.geometry.ties import nearest
 from pointforms.geometry.units import own_units
-from pointforms.support.checks import check_int
+from pointforms.support.checks import check_choice, check_int
 
 # A direction counts if its variance exceeds the first share of what a flat sample would have, and
 # the second share of the largest variance (the 5 % of Fukunaga and Olsen).
@@ -126,7 +127,9 @@ def slope_dimension(points: Tensor) -> Tensor:
 
 
 def estimate_dimension(
-    points: CloudLike, method: Literal["local-pca", "slope"] = "local-pca", neighbors: int = 32
+    points: CloudLike,
+    method: Literal["projector", "local-pca", "slope"] = "projector",
+    neighbors: int = 32,
 ) -> float:
     """Estimate the intrinsic dimension of one cloud.
 
@@ -134,10 +137,12 @@ def estimate_dimension(
     ----------
     points : array-like or tensor, shape (n, D)
         The cloud.
-    method : {"local-pca", "slope"}, default "local-pca"
-        "local-pca" counts the directions in which neighbourhoods vary; it is the estimate of
-        :func:`pointforms.gram_field`. "slope" is twice the steepest growth of the kernel sum
-        (Berry and Harlim), over 256 neighbours, and need not be a whole number.
+    method : {"projector", "local-pca", "slope"}, default "projector"
+        "projector" takes the rank of the projectors that covariances of neighbourhoods are
+        nearest to, at the neighbourhood size where they are nearest; it is the estimate of
+        :func:`pointforms.gram_field`. "local-pca" counts the directions in which neighbourhoods
+        vary. "slope" is twice the steepest growth of the kernel sum (Berry and Harlim), over 256
+        neighbours, and need not be a whole number.
     neighbors : int, default 32
         Number of points in each neighbourhood, the point itself included, for "local-pca".
 
@@ -153,10 +158,12 @@ def estimate_dimension(
     2.0
     """
     check_int("neighbors", neighbors, at_least=2)
-    x = own_units(as_cloud(points).unsqueeze(0))[0]
-    if method == "local-pca":
-        k = min(neighbors, x.shape[1])
-        return float(local_pca_dimension(x, nearest(neighbor_lists(x, k + 1), x, k)))
+    check_choice("method", method, "projector", "local-pca", "slope")
+    cloud = as_cloud(points)
+    if method == "projector":
+        return float(nearest_rank(Evidence(cloud).angles())[0])
+    x = own_units(cloud.unsqueeze(0))[0]
     if method == "slope":
         return float(slope_dimension(x))
-    raise ValueError(f"method={method!r}: expected one of 'local-pca', 'slope'")
+    k = min(neighbors, x.shape[1])
+    return float(local_pca_dimension(x, nearest(neighbor_lists(x, k + 1), x, k)))

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from pointforms.geometry.bandwidth import steepest, wide_exponents
 from pointforms.geometry.density import local_scale, log_density
-from pointforms.geometry.dimension import local_pca_dimension
 from pointforms.geometry.kernel import Kernel, diffusion_kernel, exponents, log_bandwidth
 from pointforms.geometry.neighbors import NeighborLists, neighbor_lists
 from pointforms.geometry.settings import GramSettings
@@ -36,15 +35,31 @@ class BatchGeometry:
         return self.kernel.log_rho.exp() * self.unit.squeeze(-1)
 
 
-def estimate_geometry(points: Tensor, settings: GramSettings, merge: bool = True) -> BatchGeometry:
-    """Estimate neighbours, scale, dimension, density, bandwidth and kernel of (B, n, D).
+def estimate_geometry(
+    points: Tensor,
+    settings: GramSettings,
+    merge: bool = True,
+    lists: NeighborLists | None = None,
+) -> BatchGeometry:
+    """Estimate neighbours, scale, density, bandwidth and kernel of (B, n, D).
 
-    `merge` is that of :func:`pointforms.geometry.ties.nearest`.
+    Parameters
+    ----------
+    points : Tensor, shape (B, n, D)
+        The clouds.
+    settings : GramSettings
+        Options, with numbers for `neighbors` and `dimension`.
+    merge : bool, default True
+        That of :func:`pointforms.geometry.ties.nearest`.
+    lists : NeighborLists or None, default None
+        Neighbours in own units that were searched before; used if they are long enough.
     """
     n = points.shape[1]
     k, k0 = settings.list_length(n), settings.density_list_length(n)
     x, unit = own_units(points)
-    lists = neighbor_lists(x, max(k + 1, k0), settings.search)  # one more, to notice ties
+    length = max(k + 1, k0)  # one more than k, to notice ties
+    if lists is None or k == n or lists.sq.shape[-1] < length:
+        lists = neighbor_lists(x, length, settings.search)
     r0 = local_scale(lists.nearest_sq(k0))
     lists = nearest(lists, x, k, settings.search, merge)
     return geometry_of_lists(x, unit, lists, r0, settings)
@@ -53,7 +68,7 @@ def estimate_geometry(points: Tensor, settings: GramSettings, merge: bool = True
 def geometry_of_lists(
     x: Tensor, unit: Tensor, lists: NeighborLists, r0: Tensor, settings: GramSettings
 ) -> BatchGeometry:
-    """Estimate dimension, density, bandwidth and kernel on neighbour lists.
+    """Estimate density, bandwidth and kernel on neighbour lists.
 
     Parameters
     ----------
@@ -68,7 +83,7 @@ def geometry_of_lists(
     settings : GramSettings
         The options that act after the search.
     """
-    d = given_or_estimated_dimension(x, lists, settings)
+    d = dimensions(x, settings)
     log_unit = unit.squeeze(-1).log()
     log_q0, log_q = log_density(lists, r0, d)
     log_rho = log_bandwidth(log_q0, r0, d, log_unit, settings)
@@ -82,8 +97,8 @@ def geometry_of_lists(
     return BatchGeometry(x, unit, lists, d, log_q - d * log_unit, kernel)
 
 
-def given_or_estimated_dimension(x: Tensor, lists: NeighborLists, settings: GramSettings) -> Tensor:
-    """Return d of each cloud (B, n, D) as a whole number: (B, 1)."""
-    if settings.dimension is None:
-        return local_pca_dimension(x, lists)
+def dimensions(x: Tensor, settings: GramSettings) -> Tensor:
+    """Return d for each of the clouds (B, n, D): (B, 1)."""
+    if not isinstance(settings.dimension, int):
+        raise ValueError(f"dimension={settings.dimension!r} must be resolved for a cloud first")
     return torch.full_like(x[:, :1, 0], settings.dimension)

@@ -52,22 +52,38 @@ _BETA = GramSettings.beta
 
 @dataclass(frozen=True)
 class Angles:
-    """Angles between neighbourhoods and projectors of rank 1 to r, by the neighbour count.
+    """Angles between neighbourhoods and projectors of rank 1 to r, at each candidate count.
+
+    At a count that the cloud is too small for, they are those of its widest neighbourhoods.
 
     Attributes
     ----------
-    counts : list of int
-        Neighbour counts.
-    sine : Tensor, shape (counts, r)
-        Mean sine of the angle to the nearest projector of each rank, at each count; infinite for
-        ranks above a quarter of the count, which it cannot tell.
-    share : Tensor, shape (counts, r)
+    sine : Tensor, shape (candidates, r)
+        Mean sine of the angle to the nearest projector of each rank; 1, the largest there is, for
+        ranks above a quarter of the count, which cannot be told.
+    share : Tensor, shape (candidates, r)
         Share of the points whose nearest projector has that rank.
     """
 
-    counts: list[int]
     sine: Tensor
     share: Tensor
+
+    def padded(self, ranks: int) -> Angles:
+        """Return the angles with those to projectors of more ranks, which cannot be told."""
+        more = (0, ranks - self.sine.shape[1])
+        return Angles(
+            torch.nn.functional.pad(self.sine, more, value=1.0),
+            torch.nn.functional.pad(self.share, more),
+        )
+
+
+def nearest_rank(*clouds: Angles) -> tuple[int, float]:
+    """Return the rank with the smallest mean sine at any count, and the mean share that agrees."""
+    ranks = max(angles.sine.shape[1] for angles in clouds)
+    tables = [angles.padded(ranks) for angles in clouds]
+    best = int(torch.stack([angles.sine for angles in tables]).mean(0).argmin())
+    share = torch.stack([angles.share for angles in tables]).mean(0).flatten()[best]
+    return best % ranks + 1, float(share)
 
 
 class Evidence:
@@ -93,13 +109,17 @@ class Evidence:
         self._rows = representatives(self._points, min(rows, max(1, most)), self._scale)[0]
         self._neighborhoods = self._nearest(self.counts or [widest])
 
+    def searched(self, k: int) -> NeighborLists | None:
+        """Return lists of more than k neighbours of every point, if they were needed."""
+        return self.lists if k < _LIST + 1 and "lists" in vars(self) else None
+
     @cached_property
     def lists(self) -> NeighborLists:
         """The nearest neighbours of every point, in own units."""
         return _sorted_lists(self._points, _LIST + 1, self._search)
 
     def angles(self) -> Angles:
-        """Return the angles to projectors at each neighbour count."""
+        """Return the angles to projectors at each candidate count."""
         near = self._neighborhoods
         counts = list(near)
         values = _spectra(
@@ -112,10 +132,13 @@ class Evidence:
         # a neighbourhood of copies has no direction: it is equally far from all projectors
         cosine = cosine.nan_to_num(0.0).clamp_max(1.0)
         told = ranks <= (torch.tensor(counts).to(values) / PER_DIMENSION).clamp_min(1).unsqueeze(-1)
-        sine = torch.where(told, (1 - cosine.square()).sqrt().mean(1), torch.inf)
+        sine = torch.where(told, (1 - cosine.square()).sqrt().mean(1), 1.0)
         cosine = torch.where(told.unsqueeze(1), cosine, -1.0)
-        nearest_rank = torch.nn.functional.one_hot(cosine.argmax(-1), most) * (norm > 0)
-        return Angles(counts, sine, nearest_rank.sum(1) / (norm > 0).sum(1).clamp_min(1))
+        varied = norm > 0
+        rank = torch.nn.functional.one_hot(cosine.argmax(-1), most) * varied
+        share = rank.sum(1) / varied.sum(1).clamp_min(1)
+        places = [max(0, sum(j <= k for j in counts) - 1) for k in CANDIDATES]
+        return Angles(sine[places], share[places].to(sine))
 
     def distances(self, dimension: int) -> dict[int, float]:
         """Return the distance to projectors of rank d by the neighbour count k ≥ 4 d."""

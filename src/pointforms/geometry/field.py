@@ -46,6 +46,9 @@ class GramField:
         The trace of G that the option `rank` left out.
     settings : GramSettings
         The options the field was computed with.
+    agreement : float or None, default None
+        Share of the points, in the clouds that chose d, whose own neighbourhood has dimension d;
+        None if d was not estimated so.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class GramField:
     neighbors: int
     discarded_trace: Tensor
     settings: GramSettings
+    agreement: float | None = None
 
     def __len__(self) -> int:
         return self.points.shape[0]

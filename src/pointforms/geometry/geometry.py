@@ -10,17 +10,19 @@ from torch import Tensor
 
 from pointforms.clouds import CloudLike, as_cloud
 from pointforms.geometry.affinity import geometry_of_affinities
+from pointforms.geometry.assemble import fields_of_geometry
+from pointforms.geometry.choice import Votes
 from pointforms.geometry.density import local_scale
 from pointforms.geometry.estimate import BatchGeometry, estimate_geometry, geometry_of_lists
 from pointforms.geometry.factor import caller_units, traces
 from pointforms.geometry.field import GramField, density_within_range
 from pointforms.geometry.generator import generator
 from pointforms.geometry.gradient_products import gradient_products
-from pointforms.geometry.gram import fields_of_geometry, resolve_neighbors
 from pointforms.geometry.graphs import Graph, graph_lists, graph_of
 from pointforms.geometry.settings import (
     BandwidthPolicy,
     Center,
+    Dimension,
     GramSettings,
     Search,
     Spectrum,
@@ -54,9 +56,10 @@ class Geometry:
     give what :func:`pointforms.gram_field`, :func:`pointforms.laplacian` and
     :func:`pointforms.carre_du_champ` give for the same points and options.
 
-    Like a Gram field, it has the attributes `points`, `dimension` (d, given or estimated),
-    `neighbors` (the number of points in a neighbourhood), `bandwidth` (ε, given or chosen),
-    `scale` (ρ at every point, a length), `density` and `log_density`, and `settings`, its options.
+    Like a Gram field, it has the attributes `points`, `dimension` (d, given or estimated) and its
+    `agreement`, `neighbors` (the number of points in a neighbourhood, given or chosen), `bandwidth`
+    (ε, given or chosen), `scale` (ρ at every point, a length), `density` and `log_density`, and
+    `settings`, its options.
 
     The neighbourhoods can also come from a graph: `indices`, `distances` or `affinities`, at most
     one of them. Then `neighbors` and `search` must be left out, since every point has the
@@ -115,8 +118,8 @@ class Geometry:
     def __init__(
         self,
         points: CloudLike,
-        neighbors: int | Literal["auto"] = 32,
-        dimension: int | None = None,
+        neighbors: int | Literal["auto"] = "auto",
+        dimension: Dimension = None,
         bandwidth: float | Literal["auto"] = 1.0,
         bandwidth_policy: BandwidthPolicy = "variable",
         bandwidth_units: Literal["local", "absolute"] | float = "local",
@@ -141,14 +144,17 @@ class Geometry:
         if graph is not None:
             settings = _settings_for(graph, settings)
         self.settings = settings
-        self._resolved = resolve_neighbors(self.points, settings)
+        votes = Votes([self.points], settings)
+        choice = votes.choose()
+        choice.warn_if_doubtful()
+        self._resolved = choice.applied_to(settings)
         cloud = self.points.unsqueeze(0)
         self._geometry = (
-            estimate_geometry(cloud, self._resolved)
+            estimate_geometry(cloud, self._resolved, lists=votes.lists(choice.neighbors))
             if graph is None
             else _geometry_of_graph(cloud, graph, self._resolved)
         )
-        self.dimension = int(self._geometry.dimension)
+        self.dimension, self.agreement = choice.dimension, choice.agreement
         self.neighbors = self._resolved.list_length(len(self.points))
         self.bandwidth = float(self._geometry.kernel.epsilon)
         self.log_density = self._geometry.log_density[0]
@@ -172,7 +178,7 @@ class Geometry:
     def gram_field(self) -> GramField:
         """Return the Gram field, as :func:`pointforms.gram_field` does."""
         field = fields_of_geometry(self.points.unsqueeze(0), self._geometry, self._resolved)[0]
-        return replace(field, settings=self.settings)
+        return replace(field, settings=self.settings, agreement=self.agreement)
 
     def laplacian(
         self, symmetric: bool = False, calibrate: bool | Literal["point"] = False
@@ -222,8 +228,7 @@ class Geometry:
         """
         if not self._geometry.lists.merged:
             return self._geometry
-        settings = replace(self._resolved, dimension=self.dimension)
-        return estimate_geometry(self.points.unsqueeze(0), settings, merge=False)
+        return estimate_geometry(self.points.unsqueeze(0), self._resolved, merge=False)
 
     @cached_property
     def _trace(self) -> Tensor:

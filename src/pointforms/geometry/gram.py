@@ -15,15 +15,17 @@ import torch
 from torch import Tensor
 
 from pointforms.clouds import CloudLike, Clouds, as_clouds
+from pointforms.geometry.assemble import fields_of_geometry
 from pointforms.geometry.cache import FieldCache
-from pointforms.geometry.estimate import BatchGeometry, estimate_geometry
-from pointforms.geometry.factor import gram_factors
+from pointforms.geometry.choice import Votes
+from pointforms.geometry.estimate import estimate_geometry
 from pointforms.geometry.field import GramField
-from pointforms.geometry.neighbor_count import choose_neighbors
+from pointforms.geometry.geometry import Geometry
 from pointforms.geometry.neighbors import BLOCK
 from pointforms.geometry.settings import (
     BandwidthPolicy,
     Center,
+    Dimension,
     GramSettings,
     Search,
     Spectrum,
@@ -37,8 +39,8 @@ from pointforms.support.suggestions import suggests_parameters
 @documents_options
 def gram_field(
     points: CloudLike,
-    neighbors: int | Literal["auto"] = 32,
-    dimension: int | None = None,
+    neighbors: int | Literal["auto"] = "auto",
+    dimension: Dimension = None,
     bandwidth: float | Literal["auto"] = 1.0,
     bandwidth_policy: BandwidthPolicy = "variable",
     bandwidth_units: Literal["local", "absolute"] | float = "local",
@@ -99,8 +101,6 @@ def gram_field(
     Berry and Harlim, Variable bandwidth diffusion kernels, ACHA 40 (2016).
     """
     settings = GramSettings.among(locals())
-    from pointforms.geometry.geometry import Geometry  # which makes its fields with this module
-
     return Geometry(points, **vars(settings)).gram_field()
 
 
@@ -108,8 +108,8 @@ def gram_field(
 @documents_options
 def gram_fields(
     clouds: Iterable[CloudLike] | Clouds,
-    neighbors: int | Literal["auto"] = 32,
-    dimension: int | None = None,
+    neighbors: int | Literal["auto"] = "auto",
+    dimension: Dimension = None,
     bandwidth: float | Literal["auto"] = 1.0,
     bandwidth_policy: BandwidthPolicy = "variable",
     bandwidth_units: Literal["local", "absolute"] | float = "local",
@@ -128,8 +128,9 @@ def gram_fields(
 ) -> list[GramField]:
     """Estimate the Gram fields of many clouds, as :func:`gram_field` does of one.
 
-    Clouds of one size are computed as a batch. Every cloud is checked before the first is
-    computed.
+    A neighbour count or a dimension that is not given is chosen once, for all clouds together: the
+    larger half of the clouds votes, or 32 of them if there are more. Clouds of one size are
+    computed as a batch. Every cloud is checked before the first is computed.
 
     Parameters
     ----------
@@ -162,59 +163,48 @@ def gram_fields(
     settings.check_width(checked[0].shape[1])
     store = None if cache is None else FieldCache(Path(cache))
 
+    choice = Votes(checked, settings).choose(progress=progress)
+    choice.warn_if_doubtful()
+    resolved = choice.applied_to(settings)
     fields: list[GramField | None] = [None] * len(checked)
     if store is not None:
         with track(len(checked), "Reading the cache", progress) as advance:
             for i, cloud in enumerate(checked):
-                fields[i] = store.load(cloud, settings)
+                fields[i] = store.load(cloud, resolved)
                 advance(1)
     missing = [i for i, field in enumerate(fields) if field is None]
-    resolved = [settings] * len(missing)
-    if settings.neighbors == "auto":
-        with track(len(missing), "Neighbour counts", progress) as advance:
-            for j, one in enumerate(
-                _run(lambda i: resolve_neighbors(checked[i], settings), missing, workers)
-            ):
-                resolved[j] = one
-                advance(1)
 
-    def compute(batch: _Batch) -> _Batch:
-        rows, options = batch
-        computed = _fields_of_batch(torch.stack([checked[i] for i in rows]), options)
+    def compute(rows: list[int]) -> int:
+        computed = _fields_of_batch(torch.stack([checked[i] for i in rows]), resolved)
         for i, field in zip(rows, computed, strict=True):
-            fields[i] = field = replace(field, settings=settings)
+            fields[i] = field
             if store is not None:
-                store.save(checked[i], settings, field)
-        return batch
+                store.save(checked[i], resolved, field)
+        return len(rows)
 
-    batches = _batches(checked, missing, resolved)
     with track(len(missing), "Gram fields", progress) as advance:
-        for rows, _ in _run(compute, batches, workers):
-            advance(len(rows))
-    return [field for field in fields if field is not None]
+        for count in _run(compute, _batches(checked, missing, resolved), workers):
+            advance(count)
+    return [
+        replace(field, settings=settings, agreement=choice.agreement)
+        for field in fields
+        if field is not None
+    ]
 
 
-_Batch = tuple[list[int], GramSettings]
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-def resolve_neighbors(cloud: Tensor, settings: GramSettings) -> GramSettings:
-    """Replace neighbors="auto" by the number chosen for this cloud."""
-    if settings.neighbors != "auto":
-        return settings
-    return replace(settings, neighbors=choose_neighbors(cloud, settings.dimension))
-
-
-def _batches(clouds: list[Tensor], rows: list[int], options: list[GramSettings]) -> list[_Batch]:
-    """Group clouds of one size, precision and neighbour count, few enough for the CPU cache."""
-    groups: dict[tuple[int, torch.dtype, GramSettings], list[int]] = defaultdict(list)
-    for i, settings in zip(rows, options, strict=True):
-        groups[len(clouds[i]), clouds[i].dtype, settings].append(i)
+def _batches(clouds: list[Tensor], rows: list[int], settings: GramSettings) -> list[list[int]]:
+    """Group clouds of one size and precision, few enough for the CPU cache."""
+    groups: dict[tuple[int, torch.dtype], list[int]] = defaultdict(list)
+    for i in rows:
+        groups[len(clouds[i]), clouds[i].dtype].append(i)
     batches = []
-    for (n, _, settings), members in groups.items():
+    for (n, _), members in groups.items():
         count = max(1, BLOCK // (n * settings.list_length(n)))
-        batches += [(members[s : s + count], settings) for s in range(0, len(members), count)]
+        batches += [members[s : s + count] for s in range(0, len(members), count)]
     return batches
 
 
@@ -237,48 +227,6 @@ def _check_jobs(n_jobs: int | None) -> int:
     return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
 
 
-def _check_result(V: Tensor, scale: Tensor, settings: GramSettings) -> None:
-    """Raise an error if G = V Vᵀ (B, n, D, D) or ρ (B, n) exceed the floating-point range."""
-    limit = torch.finfo(V.dtype).max
-    largest, widest = torch.stack([V.abs().amax(), scale.amax()]).tolist()
-    if not largest * max(V.shape[-2:]) < limit**0.5 or not widest <= limit:
-        raise ValueError(
-            f"the Gram field exceeds the range of {V.dtype}: bandwidth={settings.bandwidth!r}, "
-            f"bandwidth_units={settings.bandwidth_units!r} and beta={settings.beta!r} do not suit "
-            "the points"
-        )
-
-
 def _fields_of_batch(points: Tensor, settings: GramSettings) -> list[GramField]:
     """Compute the Gram fields of a batch of clouds of one size: (B, n, D)."""
     return fields_of_geometry(points, estimate_geometry(points, settings), settings)
-
-
-def fields_of_geometry(
-    points: Tensor, geometry: BatchGeometry, settings: GramSettings
-) -> list[GramField]:
-    """Compute the Gram fields of clouds (B, n, D) whose geometry was estimated before."""
-    V, lost = gram_factors(geometry, settings)
-    scale = geometry.scale()
-    _check_result(V, scale, settings)
-    fields = []
-    for b, d in enumerate(map(int, geometry.dimension.flatten().tolist())):
-        # the batch is as wide as its largest d; the projector of this cloud has its own d columns
-        width = min(d, V.shape[-1]) if settings.spectrum == "projector" else V.shape[-1]
-        parts = [points[b], V[b, ..., :width], geometry.log_density[b], scale[b], lost[b]]
-        if len(points) > 1:  # copies, so that keeping or pickling one does not keep the batch
-            parts = [part.clone() for part in parts]
-        fields.append(
-            GramField(
-                points=parts[0],
-                factor=parts[1],
-                log_density=parts[2],
-                scale=parts[3],
-                dimension=d,
-                bandwidth=float(geometry.kernel.epsilon[b, 0]),
-                neighbors=settings.list_length(points.shape[1]),
-                discarded_trace=parts[4],
-                settings=settings,
-            )
-        )
-    return fields

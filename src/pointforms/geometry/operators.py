@@ -17,6 +17,7 @@ from pointforms.geometry.geometry import Geometry
 from pointforms.geometry.settings import (
     BandwidthPolicy,
     Center,
+    Dimension,
     GramSettings,
     Search,
     Spectrum,
@@ -29,8 +30,8 @@ from pointforms.support.suggestions import suggests_parameters
 @documents_options
 def laplacian(
     points: CloudLike,
-    neighbors: int | Literal["auto"] = 32,
-    dimension: int | None = None,
+    neighbors: int | Literal["auto"] = "auto",
+    dimension: Dimension = None,
     bandwidth: float | Literal["auto"] = 1.0,
     bandwidth_policy: BandwidthPolicy = "variable",
     bandwidth_units: Literal["local", "absolute"] | float = "local",
@@ -94,8 +95,8 @@ def carre_du_champ(
     f: Any,
     h: Any,
     points: CloudLike,
-    neighbors: int | Literal["auto"] = 32,
-    dimension: int | None = None,
+    neighbors: int | Literal["auto"] = "auto",
+    dimension: Dimension = None,
     bandwidth: float | Literal["auto"] = 1.0,
     bandwidth_policy: BandwidthPolicy = "variable",
     bandwidth_units: Literal["local", "absolute"] | float = "local",

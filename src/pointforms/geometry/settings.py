@@ -22,6 +22,7 @@ BandwidthPolicy = Literal["variable", "fixed"]
 Center = Literal["mean", "point"]
 Spectrum = Literal["raw", "projector"]
 Search = Literal["auto", "tree", "brute", "approximate"]
+Dimension = int | Literal["local-pca"] | None
 
 #: Options that reproduce the estimator exactly as the paper states it; the defaults are better.
 PAPER_SETTINGS: dict[str, Any] = {
@@ -47,12 +48,15 @@ class GramSettings:
 
     Parameters
     ----------
-    neighbors : int or "auto", default 32
+    neighbors : int or "auto", default "auto"
         Number of points in each neighbourhood, the point itself included; a smaller cloud is its
         own neighbourhood. Points tied at the last distance share the places that are left. "auto"
-        chooses 16 to 256 by the noise and curvature of the data.
-    dimension : int or None, default None
-        Intrinsic dimension d. None estimates it by local PCA.
+        chooses 16 to 256, once for all clouds of a call: those whose Gram field is nearest to
+        projectors of rank d.
+    dimension : int, "local-pca" or None, default None
+        Intrinsic dimension d. None estimates it, once for all clouds of a call, as the rank of the
+        projectors that the Gram field is nearest to. "local-pca" counts directions of large
+        variance among 32 or `neighbors` points, and takes the median of the clouds.
     bandwidth : float or "auto", default 1.0
         ε, a pure number in local units, where 1 suits most data; from 1e-30 to 1e30. "auto" uses
         the rule of Berry and Harlim: the ε at which the kernel sum grows fastest.
@@ -97,8 +101,8 @@ class GramSettings:
     ValueError: center='middle': expected one of 'mean', 'point'
     """
 
-    neighbors: int | Literal["auto"] = 32
-    dimension: int | None = None
+    neighbors: int | Literal["auto"] = "auto"
+    dimension: Dimension = None
     bandwidth: float | Literal["auto"] = 1.0
     bandwidth_policy: BandwidthPolicy = "variable"
     bandwidth_units: Literal["local", "absolute"] | float = "local"
@@ -118,8 +122,8 @@ class GramSettings:
                 object.__setattr__(self, name, value.item())
         if not is_word(self.neighbors, "auto"):
             check_int("neighbors", self.neighbors, at_least=2, or_else='"auto"')
-        if self.dimension is not None:
-            check_int("dimension", self.dimension, at_least=1, or_else="None")
+        if self.dimension is not None and not is_word(self.dimension, "local-pca"):
+            check_int("dimension", self.dimension, at_least=1, or_else='"local-pca" or None')
         if not is_word(self.bandwidth, "auto"):
             check_positive("bandwidth", self.bandwidth, or_else='"auto"')
             _check_range("bandwidth", float(self.bandwidth), 1 / _WIDEST, _WIDEST)
@@ -154,7 +158,7 @@ class GramSettings:
         """Raise an error if `dimension` or `rank` exceeds the number of features."""
         for name in ("dimension", "rank"):
             value = getattr(self, name)
-            if value is not None and value > features:
+            if isinstance(value, int) and value > features:
                 raise ValueError(f"{name}={value} exceeds the {features} features of the points")
 
     def list_length(self, n: int) -> int:
