@@ -14,8 +14,8 @@ from pointforms.geometry.settings import Center
 from pointforms.geometry.units import times_power_of_two
 from pointforms.tensors import as_tensor
 
-# Numbers in a block. The allocator returns larger blocks to the system, and then page faults take as
-# long as the products.
+# Numbers in a block. The allocator returns larger blocks to the system, and then page faults take
+# as long as the products.
 _BLOCK = BLOCK // 8
 # Exponents of powers of two that double precision holds.
 _MODERATE = 1000
