@@ -48,13 +48,13 @@ def gram_factors(geometry: BatchGeometry, settings: GramSettings) -> tuple[Tenso
 
 
 def weighted_differences(
-    geometry: BatchGeometry, values: Tensor, center: Center
+    geometry: BatchGeometry, values: Tensor, center: Center, block: int = BLOCK
 ) -> Iterator[tuple[slice, Tensor]]:
     """Yield blocks of rows i of the flattened batch with the columns of V_i.
 
     sqrt(K̂_ij / (2 ε ρ_i² kept_i)) (f_j - c_i), for functions f given by values (B, n, m) and
     c_i = Σ_j K̂_ij f_j or f_i: (rows, k, m). They are divided by 2^p, with the exponent p of
-    :meth:`Kernel.rate`.
+    :meth:`Kernel.rate`. A block has about `block` numbers.
     """
     B, n, m = values.shape
     flat = values.flatten(0, 1)
@@ -62,8 +62,9 @@ def weighted_differences(
     half_rate = 0.5 * geometry.kernel.rate()[0].flatten()
     index = None if geometry.lists.index is None else geometry.lists.index.flatten(0, 1)
     k = weights.shape[-1]
-    size = m * (k + 3 * min(k, m))  # numbers per row: its columns, and three matrices made of them
-    for rows in _row_blocks(B, n, max(1, BLOCK // size), whole_clouds=index is None):
+    # numbers per row: its columns, and three matrices made of them
+    size = max(1, m * (k + 3 * min(k, m)))
+    for rows in _row_blocks(B, n, max(1, block // size), whole_clouds=index is None):
         w = weights[rows]
         if index is None:  # every neighbourhood is the whole cloud, so there is nothing to gather
             cloud = values[rows.start // n : -(-rows.stop // n)].unsqueeze(1)

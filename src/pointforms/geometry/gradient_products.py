@@ -9,10 +9,14 @@ from torch import Tensor
 
 from pointforms.geometry.estimate import BatchGeometry
 from pointforms.geometry.factor import weighted_differences
+from pointforms.geometry.neighbors import BLOCK
 from pointforms.geometry.settings import Center
 from pointforms.geometry.units import times_power_of_two
 from pointforms.tensors import as_tensor
 
+# Numbers in a block. The allocator returns larger blocks to the system, and then page faults take
+# as long as the products.
+_BLOCK = BLOCK // 8
 # Exponents of powers of two that double precision holds.
 _MODERATE = 1000
 
@@ -44,7 +48,7 @@ def gradient_products(
     parts = [first.view(n, a)] if h is f else [first.view(n, a), second.view(n, b)]
     values = torch.cat(parts, -1).contiguous()
     products = values.new_empty(n, a, b)
-    for rows, columns in weighted_differences(geometry, values.unsqueeze(0), center):
+    for rows, columns in weighted_differences(geometry, values.unsqueeze(0), center, _BLOCK):
         left, right = columns[..., :a], columns[..., columns.shape[-1] - b :]
         if a == b == 1:
             products[rows, 0] = left.mul(right).sum(1)
