@@ -109,7 +109,7 @@ def test_scale(scale, options, rng):
 
 
 def test_absolute_units_see_the_scale(rng):
-    X = torus(400, rng).points.numpy()
+    X = circle(400, rng).points.numpy()  # at d = 2, ρ = q^(-1/2) is a length
     options = pf.PAPER_SETTINGS
     assert not np.allclose(
         pf.gram_field(3 * X, **options).matrix(), pf.gram_field(X, **options).matrix(), rtol=0.5
@@ -297,7 +297,7 @@ class TestHardClouds:
         X = rng.normal(size=(300, 2)) * [ratio, 1.0]
         X = X.astype(np.float32) if single else X
         exact = reference.gram_field(X.astype(np.float64), k=32, d=1, k0=8)["G"]
-        G = pf.gram_field(X, dimension=1).matrix().double().numpy()
+        G = pf.gram_field(X, neighbors=32, dimension=1).matrix().double().numpy()
         np.testing.assert_allclose(G[:, 1, 1], exact[:, 1, 1], rtol=1e-2 if single else 1e-6)
 
     def test_large_numbers_in_single_precision(self, rng):

@@ -80,7 +80,7 @@ def test_the_geometry_is_estimated_once(copies, times, rng, monkeypatch):
 
 def test_copies_of_a_point_are_listed_once_for_the_field_and_one_by_one_for_functions(rng):
     X = with_copies(rng)
-    M = pf.Geometry(X, dimension=2)
+    M = pf.Geometry(X, neighbors=32, dimension=2)
     merged, unmerged = M._geometry.lists, M._unmerged.lists
     assert merged.sq.shape[-1] < 45 < 100 <= unmerged.sq.shape[-1]
     field = fields_of_geometry(M.points.unsqueeze(0), M._unmerged, M._resolved)[0]
@@ -144,7 +144,7 @@ def test_each_function_has_a_range_of_its_own(rng):
 
 
 def test_a_geometry_says_what_it_is(rng):
-    M = pf.Geometry(rng.normal(size=(50, 3)), dimension=2)
+    M = pf.Geometry(rng.normal(size=(50, 3)), neighbors=32, dimension=2)
     assert repr(M) == "Geometry(n=50, D=3, dimension=2, neighbors=32, bandwidth=1)"
     assert len(M) == 50
     again = pickle.loads(pickle.dumps(M))

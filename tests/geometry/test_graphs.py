@@ -237,7 +237,7 @@ def test_single_precision_stays(rng):
             "neighbors=8 has no effect with indices, which are the neigh",
         ),
         ("distances", {"search": "tree"}, "search='tree' has no effect with distances"),
-        ("affinities", {"neighbors": "auto"}, "neighbors='auto' has no effect with affinities"),
+        ("affinities", {"neighbors": 32}, "neighbors=32 has no effect with affinities"),
         (
             "affinities",
             {"alpha": 0.5},

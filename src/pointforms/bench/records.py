@@ -139,6 +139,11 @@ class Row:
         return isinstance(other, Row) and self.key == other.key
 
 
+# The text of a dimension in a digest: None was the name of local PCA when the first rows were
+# stored, and they stay the same rows.
+_DIMENSIONS: dict[Any, Any] = {"local-pca": None, None: "projector"}
+
+
 def _settings_digest(model: str, options: Mapping[str, Any]) -> str:
     """Digest of all parameters of a model; empty for a model that cannot be made."""
     try:
@@ -146,6 +151,8 @@ def _settings_digest(model: str, options: Mapping[str, Any]) -> str:
     except (ValueError, TypeError, ImportError):
         return ""
     plain = {k: list(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
+    if "dimension" in plain:
+        plain["dimension"] = _DIMENSIONS.get(plain["dimension"], plain["dimension"])
     texts = sorted(f"{name}={_shown(plain[name])}" for name in plain.keys() - NOT_OPTIONS.keys())
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 

@@ -28,7 +28,7 @@ def inspect(
     ] = None,
     neighbors: Annotated[
         str, typer.Option(help='Number of neighbours per point, itself included, or "auto".')
-    ] = "32",
+    ] = "auto",
     features: options.FEATURES = None,
     min_points: Annotated[
         int, typer.Option(min=2, help="Leave out clouds with fewer points than this.")

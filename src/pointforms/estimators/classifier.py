@@ -35,6 +35,8 @@ class PointFormClassifier(NetworkClassifier, PointFormEstimator):  # type: ignor
     feature_names_in_ : ndarray of str, shape (D,)
         Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
         x0, x1, … Later clouds with the same names in another order are put in this order.
+    neighbors_ : int
+        The number of points in a neighbourhood that all Gram fields share.
     dimension_ : int
         The intrinsic dimension that all Gram fields share.
     history_ : list of dict

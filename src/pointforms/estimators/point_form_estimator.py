@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pointforms.clouds import cloud_list, features_of
 from pointforms.estimators import saving
-from pointforms.estimators.common_dimension import common_dimension, prepare_fields
+from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.saved_values import Attribute, Names
@@ -27,6 +27,7 @@ from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import (
     BandwidthPolicy,
     Center,
+    Dimension,
     GramSettings,
     Search,
     Spectrum,
@@ -76,9 +77,13 @@ class PointFormEstimator(NetworkEstimator):
     measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
         Weights of the points in a comparison matrix. The latter two correct for the sampling
         density, and "volume-normalized" makes the weights sum to 1.
-    dimension : int or None, default None
-        Intrinsic dimension d. None uses one d for all clouds: the median of the estimates for the
-        training clouds, stored as `dimension_`.
+    neighbors : int or "auto", default "auto"
+        Number of points in each neighbourhood, the point itself included; a smaller cloud is its
+        own neighbourhood. "auto" uses one number for all clouds, which the training clouds choose,
+        stored as `neighbors_`.
+    dimension : int, "local-pca" or None, default None
+        Intrinsic dimension d. None and "local-pca" use one d for all clouds, estimated from the
+        training clouds in either way of :func:`pointforms.gram_fields`, stored as `dimension_`.
     [options of GramSettings]
     epochs : int, default 60
         Largest number of passes over the training clouds. The learning rate falls to 0 along a
@@ -123,8 +128,8 @@ class PointFormEstimator(NetworkEstimator):
     hidden: Sequence[Count] = (64, 64)
     head: Annotated[int, Bounds(at_least=0)] = 32
     measure: Measure = "uniform"
-    neighbors: int | Literal["auto"] = 32
-    dimension: int | None = None
+    neighbors: int | Literal["auto"] = "auto"
+    dimension: Dimension = None
     bandwidth: float | Literal["auto"] = 1.0
     bandwidth_policy: BandwidthPolicy = "variable"
     bandwidth_units: Literal["local", "absolute"] | float = "local"
@@ -144,6 +149,7 @@ class PointFormEstimator(NetworkEstimator):
     _learned: ClassVar[dict[str, Attribute]] = {
         "n_features_in_": Attribute(PositiveInt),
         "feature_names_in_": Attribute(Names, length="features", optional=True),
+        "neighbors_": Attribute(PositiveInt, optional=True),
         "dimension_": Attribute(PositiveInt),
         "best_epoch_": Attribute(NonNegativeInt),
         "history_": Attribute(list[dict[str, float]]),
@@ -160,28 +166,28 @@ class PointFormEstimator(NetworkEstimator):
         """Compute the Gram fields of clouds with the options of this estimator.
 
         The fields can be passed to every method that takes clouds, so that many fits share them.
-        Before `fit`, and unless `dimension` is given, each has the dimension estimated for its
-        cloud. Every fit then chooses one on its own training clouds, and only the fields that
-        differ from it are computed again. After `fit`, features with names are put in its order.
+        Before `fit`, and unless `neighbors` and `dimension` are given, these clouds choose them
+        together. Every fit then chooses anew on its own training clouds, and only the fields that
+        differ are computed again. After `fit`, features with names are put in its order.
 
         Parameters
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds. Gram fields are returned as they are, unless their dimension was estimated
-            and another one is given or fitted.
+            The clouds. Gram fields are returned as they are, unless their neighbour count or
+            dimension was chosen and another one is given or fitted.
 
         Returns
         -------
         list of GramField
             One per cloud.
         """
-        clouds = self._by_name(cloud_list(clouds))
-        features = features_of(clouds[0])
-        if features is not None:  # before geometry, which takes longest
-            check_degree(max(self.degrees()), features)
+        clouds = self._checked(clouds)
         settings = GramSettings.among(self.get_params(deep=False))
-        if settings.dimension is None:
-            settings = replace(settings, dimension=getattr(self, "dimension_", None))
+        if settings.neighbors == "auto":
+            settings = replace(settings, neighbors=getattr(self, "neighbors_", None) or "auto")
+        if not isinstance(settings.dimension, int):
+            chosen = getattr(self, "dimension_", None)
+            settings = replace(settings, dimension=chosen or settings.dimension)
         return prepare_fields(
             clouds, settings, n_jobs=self.n_jobs, progress=self.progress, cache=self.cache
         )
@@ -206,23 +212,26 @@ class PointFormEstimator(NetworkEstimator):
     def make_stores(
         self, prepared: Sequence[GramField], trainings: Sequence[np.ndarray]
     ) -> list[FieldStore]:
-        """Return a store for each set of training clouds, with the dimension chosen on that set."""
-        estimator = copy(self)
-        stores: dict[int | None, FieldStore] = {}
+        """Return a store for each set of training clouds, with the geometry chosen on that set."""
+        settings = GramSettings.among(self.get_params(deep=False))
+        estimator, common = copy(self), CommonGeometry(prepared, settings)
+        stores: dict[tuple[int, int], FieldStore] = {}
         chosen = []
         for training in trainings:
-            estimator.choose_dimension([prepared[i] for i in training])
-            d = estimator.dimension_
-            if d not in stores:
-                stores[d] = self.make_store(estimator.prepare(prepared))
-            chosen.append(stores[d])
+            choice = common.choose(training.tolist())
+            key = estimator.neighbors_, estimator.dimension_ = choice.neighbors, choice.dimension
+            if key not in stores:
+                stores[key] = self.make_store(estimator.prepare(prepared))
+            chosen.append(stores[key])
         return chosen
 
-    def choose_dimension(self, fields: Sequence[GramField]) -> None:
-        """Choose the dimension of all Gram fields: `dimension`, or the median of these fields."""
-        self.dimension_: int | None = self.dimension
-        if self.dimension is None:
-            self.dimension_ = common_dimension(fields)
+    def choose_geometry(self, clouds: Any) -> None:
+        """Choose the neighbour count and the dimension by the training clouds or their fields."""
+        settings = GramSettings.among(self.get_params(deep=False))
+        choice = CommonGeometry(self._checked(clouds), settings).choose()
+        choice.warn_if_doubtful()
+        self.neighbors_: int | None = choice.neighbors
+        self.dimension_: int | None = choice.dimension
 
     def degrees(self) -> tuple[int, ...]:
         """Return the degrees of the forms, also where there is one."""
@@ -241,15 +250,22 @@ class PointFormEstimator(NetworkEstimator):
                 f"degree={self.degree!r} with rank={self.rank}: all forms of a degree above the "
                 "rank of the Gram field are zero"
             )
-        if self.spectrum == "projector" and self.dimension is not None:
+        if self.spectrum == "projector" and isinstance(self.dimension, int):
             _check_projector(max(degrees), self.dimension)
 
     def _prepare_for_fit(self, clouds: Any) -> list[GramField]:
-        """Compute Gram fields and remember the dimension that they share."""
-        self.dimension_ = None
-        fields = self.prepare(clouds)
-        self.choose_dimension(fields)
-        return self.prepare(fields)
+        """Compute Gram fields and remember the numbers that they share."""
+        self.neighbors_ = self.dimension_ = None
+        self.choose_geometry(clouds)
+        return self.prepare(clouds)
+
+    def _checked(self, clouds: Any) -> list[Any]:
+        """Return clouds with features in the order of `fit`; refuse degrees above their number."""
+        ordered: list[Any] = self._by_name(cloud_list(clouds))
+        features = features_of(ordered[0])
+        if features is not None:  # before geometry, which takes longest
+            check_degree(max(self.degrees()), features)
+        return ordered
 
     def _new_model(self, outputs: int) -> PointFormNetwork:
         return PointFormNetwork(

@@ -7,7 +7,6 @@ whose Gram field is nearest to projectors of that rank.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ from pointforms.geometry.dimension import estimate_dimension
 from pointforms.geometry.evidence import PER_DIMENSION, Angles, Evidence, nearest_rank
 from pointforms.geometry.neighbors import NeighborLists
 from pointforms.geometry.settings import GramSettings
+from pointforms.support.blame import warn_caller
 from pointforms.support.progress import track
 
 #: The neighbour count of clouds too small to compare counts on.
@@ -54,11 +54,10 @@ class Choice:
     def warn_if_doubtful(self) -> None:
         """Warn if few points agree with the dimension."""
         if self.agreement is not None and self.agreement < _DOUBTFUL:
-            warnings.warn(
+            warn_caller(
                 f"the estimated dimension {self.dimension} is doubtful: only "
                 f"{self.agreement:.0%} of the points have neighbourhoods of that dimension. Give "
-                "dimension=... if you know it",
-                stacklevel=4,
+                "dimension=... if you know it"
             )
 
 

@@ -1,4 +1,4 @@
-"""Estimate the intrinsic dimension: by projectors, by local PCA or by the growth of the kernel sum."""
+"""Estimate the intrinsic dimension, in one of three ways."""
 
 from __future__ import annotations
 

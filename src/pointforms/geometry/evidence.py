@@ -11,6 +11,10 @@ the closer it is to such projectors. Both distances below need no knowledge of t
 averaged over some points p. What they leave out, the angle from Π(p) to the tangent space, is a
 small part of the error ‖G - projector on the tangent space‖.
 
+In many dimensions few points spread the d large eigenvalues, between (1 ± √(d/k))² (Marchenko and
+Pastur 1967), so that the last of them look small. The k with the smallest sine for any d is
+therefore asked again, by the angle to projectors whose eigenvalues are spread so.
+
 The angle is measured on kernel-weighted covariances, whose kernel has the width of each
 neighbourhood and needs no dimension. The distance is measured on the field itself, which takes the
 bandwidth ρ at all points. To save the wide neighbourhoods of all points, ρ is computed from
@@ -32,7 +36,7 @@ from pointforms.geometry.density import local_scale, log_density
 from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists
 from pointforms.geometry.representatives import representatives
 from pointforms.geometry.settings import GramSettings, Search
-from pointforms.geometry.ties import nearest, nearest_of, shares
+from pointforms.geometry.ties import nearest, nearest_of, resolution, shares
 from pointforms.geometry.truncation import kept_second_moment
 from pointforms.geometry.units import own_units
 
@@ -47,6 +51,9 @@ _LOCAL = 0.6
 _FALLING = 0.9
 # The distances are averages over one point in 10, within bounds.
 _POINTS_PER_ROW, _MIN_ROWS, _MAX_ROWS = 10, 32, 128
+# The spread of eigenvalues in γ = c d / k, with the effective k of the kernel: calibrated on flat
+# samples, spheres and rotations of 1 to 12 dimensions.
+_SPREAD = 0.25
 _BETA = GramSettings.beta
 
 
@@ -61,29 +68,35 @@ class Angles:
     sine : Tensor, shape (candidates, r)
         Mean sine of the angle to the nearest projector of each rank; 1, the largest there is, for
         ranks above a quarter of the count, which cannot be told.
+    spread_sine : Tensor, shape (candidates, r)
+        The same for projectors whose eigenvalues are spread as by a sample.
     share : Tensor, shape (candidates, r)
-        Share of the points whose nearest projector has that rank.
+        Share of the points whose nearest projector of the second kind has that rank.
     """
 
     sine: Tensor
+    spread_sine: Tensor
     share: Tensor
 
-    def padded(self, ranks: int) -> Angles:
-        """Return the angles with those to projectors of more ranks, which cannot be told."""
+    def table(self, ranks: int) -> Tensor:
+        """Return the three tables, with more ranks that cannot be told: (3, candidates, ranks)."""
         more = (0, ranks - self.sine.shape[1])
-        return Angles(
-            torch.nn.functional.pad(self.sine, more, value=1.0),
-            torch.nn.functional.pad(self.share, more),
+        sines = torch.stack([self.sine, self.spread_sine])
+        return torch.cat(
+            [
+                torch.nn.functional.pad(sines, more, value=1.0),
+                torch.nn.functional.pad(self.share, more).unsqueeze(0),
+            ]
         )
 
 
 def nearest_rank(*clouds: Angles) -> tuple[int, float]:
-    """Return the rank with the smallest mean sine at any count, and the mean share that agrees."""
+    """Return the rank of the nearest projectors to several clouds, and the share that agrees."""
     ranks = max(angles.sine.shape[1] for angles in clouds)
-    tables = [angles.padded(ranks) for angles in clouds]
-    best = int(torch.stack([angles.sine for angles in tables]).mean(0).argmin())
-    share = torch.stack([angles.share for angles in tables]).mean(0).flatten()[best]
-    return best % ranks + 1, float(share)
+    sine, spread_sine, share = torch.stack([angles.table(ranks) for angles in clouds]).mean(0)
+    count = int(sine.amin(-1).argmin())
+    rank = int(spread_sine[count].argmin())
+    return rank + 1, float(share[count, rank])
 
 
 class Evidence:
@@ -92,15 +105,23 @@ class Evidence:
     Parameters
     ----------
     cloud : Tensor, shape (n, D)
-        The cloud.
+        The cloud, of which copies of a point count once: they have no direction.
     search : {"auto", "tree", "brute", "approximate"}, default "auto"
         How the neighbours of all points are searched.
     """
 
     def __init__(self, cloud: Tensor, search: Search = "auto") -> None:
-        n, D = cloud.shape
         self._points, self._search = own_units(cloud.unsqueeze(0))[0], search
-        # in small clouds, nothing
+        self._size = len(cloud)
+        self._look_around()
+        if self._sees_copies():
+            self._points = _distinct(self._points[0]).unsqueeze(0)
+            self._look_around()
+
+    def _look_around(self) -> None:
+        """Choose some points, and find their neighbourhoods of each count."""
+        n, D = self._points.shape[1:]
+        # a small cloud has nothing to compare
         limit = max(_LIST, int(_LOCAL * n)) if n > _LIST else 0
         self.counts = [k for k in CANDIDATES if k <= limit]
         widest = self.counts[-1] if self.counts else min(n, CANDIDATES[0])
@@ -109,9 +130,15 @@ class Evidence:
         self._rows = representatives(self._points, min(rows, max(1, most)), self._scale)[0]
         self._neighborhoods = self._nearest(self.counts or [widest])
 
+    def _sees_copies(self) -> bool:
+        [narrowest, *_] = self._neighborhoods.values()
+        return bool((narrowest.sq[:, 1] == 0).any())
+
     def searched(self, k: int) -> NeighborLists | None:
         """Return lists of more than k neighbours of every point, if they were needed."""
-        return self.lists if k < _LIST + 1 and "lists" in vars(self) else None
+        if k > _LIST or "lists" not in vars(self) or self._points.shape[1] < self._size:
+            return None
+        return self.lists
 
     @cached_property
     def lists(self) -> NeighborLists:
@@ -122,23 +149,32 @@ class Evidence:
         """Return the angles to projectors at each candidate count."""
         near = self._neighborhoods
         counts = list(near)
-        values = _spectra(
-            [near[k].covariance(near[k].sq / (4 * near[k].r0.square())) for k in counts]
-        )
+        weights = [near[k].weights(near[k].sq / (4 * near[k].r0.square())) for k in counts]
+        values = _spectra([near[k].covariance(w) for k, w in zip(counts, weights, strict=True)])
+        effective = torch.stack([1 / w.square().sum(-1).mean() for w in weights])
         most = max(1, min(values.shape[-1], counts[-1] // PER_DIMENSION))
-        ranks = torch.arange(1, most + 1).to(values)
+        told = torch.arange(1, most + 1).unsqueeze(0) <= torch.tensor(
+            [[max(1, k // PER_DIMENSION)] for k in counts]
+        )
+        told = told.to(values.device)
         norm = values.norm(dim=-1, keepdim=True)
-        cosine = values.cumsum(-1)[..., :most] / (norm * ranks.sqrt())
         # a neighbourhood of copies has no direction: it is equally far from all projectors
-        cosine = cosine.nan_to_num(0.0).clamp_max(1.0)
-        told = ranks <= (torch.tensor(counts).to(values) / PER_DIMENSION).clamp_min(1).unsqueeze(-1)
-        sine = torch.where(told, (1 - cosine.square()).sqrt().mean(1), 1.0)
-        cosine = torch.where(told.unsqueeze(1), cosine, -1.0)
+        directions = values / torch.where(norm > 0, norm, 1.0)
+        plain, spread = (
+            (directions @ _projector_spectra(most, values.shape[-1], gamma).mT).clamp_max(1.0)
+            for gamma in (torch.zeros_like(effective), _SPREAD / effective)
+        )
+        sines = [
+            torch.where(told, (1 - cosine.square()).sqrt().mean(1), 1.0)
+            for cosine in (plain, spread)
+        ]
+        best = torch.where(told.unsqueeze(1), spread, -1.0).argmax(-1)
         varied = norm > 0
-        rank = torch.nn.functional.one_hot(cosine.argmax(-1), most) * varied
-        share = rank.sum(1) / varied.sum(1).clamp_min(1)
+        share = (torch.nn.functional.one_hot(best, most) * varied).sum(1) / varied.sum(1).clamp_min(
+            1
+        )
         places = [max(0, sum(j <= k for j in counts) - 1) for k in CANDIDATES]
-        return Angles(sine[places], share[places].to(sine))
+        return Angles(sines[0][places], sines[1][places], share.to(values)[places])
 
     def distances(self, dimension: int) -> dict[int, float]:
         """Return the distance to projectors of rank d by the neighbour count k ≥ 4 d."""
@@ -153,7 +189,8 @@ class Evidence:
             32: log_density(full, r0[8], d)[0],
             64: log_density(full, r0[16], d)[1],
         }
-        narrow = {k: densities[k] for k in counts if k in densities}
+        wanted = {*counts, 64} if counts[-1] > 64 else {*counts}
+        narrow = {k: log_q for k, log_q in densities.items() if k in wanted}
         result = self._distances(self._neighborhoods, narrow, d)
         if counts[-1] > 64:
             smooth = {64: half.mean(densities[32])}
@@ -166,7 +203,7 @@ class Evidence:
         last, before = counts[-1], counts[-2]
         if last < CANDIDATES[-1] and result[last] < _FALLING * result[before]:
             result |= self._distances_beyond(last, d)
-        return result
+        return {k: distance for k, distance in result.items() if k >= counts[0]}
 
     def _distances_beyond(self, k: int, d: Tensor) -> dict[int, float]:
         """Return the distances at k and wider, up to all points, from lists of that length."""
@@ -197,7 +234,7 @@ class Evidence:
             log_rho = log_rho + (near.r0.log().mean() - log_rho[self._rows].mean())
             own = log_rho[self._rows].unsqueeze(-1)
             exponent = near.sq * torch.exp(-own - log_rho[near.index]) / 4
-            covariances.append(near.covariance(exponent))
+            covariances.append(near.covariance(near.weights(exponent)))
             rates.append(torch.exp(-2 * own))
             last.append(near.last)
         rate = torch.stack(rates)
@@ -235,19 +272,44 @@ class _Neighborhoods:
             return cls(sq, index, z, share, r0, last)
         return cls(sq[:, :k], index[:, :k], z[:, :k], None, r0, last)
 
-    def covariance(self, exponent: Tensor) -> Tensor:
-        """Return covariances with the kernel exp(-exponent) (m, w), or Gram matrices if smaller.
+    def weights(self, exponent: Tensor) -> Tensor:
+        """Return the kernel exp(-exponent) of the neighbours, normalised: (m, w)."""
+        w = torch.exp(-exponent)
+        w = w if self.share is None else w * self.share
+        return w / w.sum(-1, keepdim=True)
+
+    def covariance(self, w: Tensor) -> Tensor:
+        """Return covariances with weights (m, w), or Gram matrices where they are smaller.
 
         They have the same positive eigenvalues: (m, D, D), or (m, w, w) where w < D.
         """
-        w = torch.exp(-exponent)
-        w = w if self.share is None else w * self.share
-        w = w / w.sum(-1, keepdim=True)
         mean = w.unsqueeze(1) @ self.z
         if self.z.shape[1] < self.z.shape[2]:
             columns = (self.z - mean) * w.sqrt().unsqueeze(-1)
             return columns @ columns.mT
         return self.z.mT @ (self.z * w.unsqueeze(-1)) - mean.mT @ mean
+
+
+def _projector_spectra(ranks: int, length: int, gamma: Tensor) -> Tensor:
+    """Return spectra of projectors of rank 1 to `ranks`, as unit vectors: (counts, ranks, length).
+
+    That of rank d falls evenly from (1 + √(γ d))² to (1 - √(γ d))², for γ (counts,).
+    """
+    d = torch.arange(1, ranks + 1, device=gamma.device).to(gamma)
+    root = (gamma.unsqueeze(-1) * d).sqrt().clamp_max(1.0).unsqueeze(-1)
+    place = (torch.arange(length, device=gamma.device).to(gamma) + 0.5) / d.unsqueeze(-1)
+    spectra = torch.where(place < 1, (1 + root).square() - 4 * root * place, 0.0)
+    return spectra / spectra.norm(dim=-1, keepdim=True)
+
+
+def _distinct(points: Tensor) -> Tensor:
+    """Return points (n, D), in own units, without copies up to rounding errors, in any order."""
+    cell = 64 * resolution(points.dtype)
+    _, member = torch.unique((points / cell).round(), dim=0, return_inverse=True)
+    first = torch.full((int(member.max()) + 1,), len(points), device=points.device)
+    places = torch.arange(len(points), device=points.device)
+    distinct: Tensor = points[first.scatter_reduce(0, member, places, "amin")]
+    return distinct
 
 
 def _sorted_lists(points: Tensor, k: int, search: Search) -> NeighborLists:
@@ -275,4 +337,5 @@ def _spectra(matrices: list[Tensor]) -> Tensor:
 
 
 def _descending(matrices: Tensor) -> Tensor:
-    return torch.linalg.eigvalsh(matrices).flip(-1).clamp_min(0)
+    values: Tensor = torch.linalg.eigvalsh(matrices)
+    return values.flip(-1).clamp_min(0)

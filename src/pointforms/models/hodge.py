@@ -25,11 +25,12 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from pointforms.clouds import cloud_list
-from pointforms.estimators.common_dimension import common_dimension, prepare_fields
+from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
 from pointforms.estimators.point_form_estimator import Degree
 from pointforms.exterior import compound
+from pointforms.geometry.choice import Choice
 from pointforms.geometry.field import GramField, Measure
-from pointforms.geometry.settings import GramSettings
+from pointforms.geometry.settings import Dimension, GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
 from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import Bounds, Count, NotEmpty, RandomState
@@ -54,7 +55,7 @@ class HodgeOptions:
     complex_neighbors: Count = 6
     measure: Measure = "uniform"
     neighbors: int | Literal["auto"] = 32
-    dimension: int | None = None
+    dimension: Dimension = "local-pca"
     cache: str | os.PathLike[str] | None = None
 
     def check_options(self) -> None:
@@ -101,8 +102,8 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
     measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
     neighbors : int or "auto", default 32
         Number of neighbours of a point in the Gram fields, itself included.
-    dimension : int, optional
-        Intrinsic dimension (default: the median of the training clouds).
+    dimension : int, "local-pca" or None, default "local-pca"
+        Intrinsic dimension, or how the training clouds choose it.
     cache : path-like, optional
         Folder in which Gram fields are kept.
 
@@ -112,13 +113,14 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         m.
     axes_ : (q, D) array
         A.
-    dimension_, n_features_in_ : int
+    neighbors_, dimension_, n_features_in_ : int
     """
 
     def prepare(self, clouds: Any) -> list[GramField]:
-        """Compute the Gram fields of clouds; given ones get the dimension of `fit`, if any."""
-        known = self.dimension if self.dimension is not None else getattr(self, "dimension_", None)
-        settings = GramSettings(neighbors=self.neighbors, dimension=known)
+        """Compute the Gram fields of clouds; given ones get the numbers of `fit`, if any."""
+        settings = GramSettings(neighbors=self.neighbors, dimension=self.dimension)
+        chosen: Choice | None = getattr(self, "geometry_", None)
+        settings = settings if chosen is None else chosen.applied_to(settings)
         return prepare_fields(self._by_name(cloud_list(clouds)), settings, cache=self.cache)
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
@@ -126,9 +128,11 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         self.check_options()
         clouds = cloud_list(clouds)
         self._keep_names(clouds)
-        self.dimension_: int | None = None
+        self.geometry_: Choice | None = None
+        settings = GramSettings(neighbors=self.neighbors, dimension=self.dimension)
+        self.geometry_ = CommonGeometry(self._by_name(clouds), settings).choose()
+        self.neighbors_, self.dimension_ = self.geometry_.neighbors, self.geometry_.dimension
         fields = self.prepare(clouds)
-        self.dimension_ = common_dimension(fields) if self.dimension is None else self.dimension
         x = np.concatenate([_numbers(field.points) for field in fields])
         self.n_features_in_ = x.shape[1]
         self.mean_ = x.mean(0)

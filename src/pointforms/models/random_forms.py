@@ -8,6 +8,7 @@ from typing import Literal
 
 from pointforms.estimators import PointFormTransformer
 from pointforms.geometry.field import Measure
+from pointforms.geometry.settings import Dimension
 from pointforms.models.classical import FeatureClassifier
 from pointforms.support.options import RandomState
 
@@ -19,6 +20,7 @@ def random_forms(
     hidden: Sequence[int] = (64, 64),
     measure: Measure = "uniform",
     neighbors: int | Literal["auto"] = 32,
+    dimension: Dimension = "local-pca",
     cache: str | os.PathLike[str] | None = None,
 ) -> FeatureClassifier:
     """Return logistic regression on the comparison matrices of untrained random forms.
@@ -38,6 +40,8 @@ def random_forms(
     measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
     neighbors : int or "auto", default 32
         Number of neighbours of a point in the Gram fields, itself included.
+    dimension : int, "local-pca" or None, default "local-pca"
+        Intrinsic dimension, or how the training clouds choose it.
     cache : path-like, optional
         Folder in which Gram fields are kept.
     """
@@ -47,6 +51,7 @@ def random_forms(
         hidden=hidden,
         measure=measure,
         neighbors=neighbors,
+        dimension=dimension,
         epochs=0,
         random_state=random_state,
         cache=cache,

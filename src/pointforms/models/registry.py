@@ -16,7 +16,7 @@ from pointforms.support.suggestions import suggest
 
 #: Options of Gram fields in every model of a comparison and in the figures of the paper. They are
 #: stated, so that these, and stored fits, keep their meaning whatever the defaults become.
-COMPARED_GEOMETRY: dict[str, Any] = {"neighbors": 32}
+COMPARED_GEOMETRY: dict[str, Any] = {"neighbors": 32, "dimension": "local-pca"}
 
 
 @dataclass(frozen=True)

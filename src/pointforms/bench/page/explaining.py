@@ -115,7 +115,7 @@ def refit(record: Record) -> Refit:
     unseen = task.folds == record.fold
     part = (np.flatnonzero(~unseen), record.seed)
     fields = model.prepare(clouds)
-    model.choose_dimension([fields[i] for i in part[0]])
+    model.choose_geometry([fields[i] for i in part[0]])
     fields = model.prepare(fields)
     store = model.make_store(fields)
     [fitted] = model.train_networks(store, targets, [part], task.groups)
