@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from pointforms.geometry.dimension import estimate_dimension
+from pointforms.geometry.batches import batches
+from pointforms.geometry.dimension import local_pca_dimensions
 from pointforms.geometry.evidence import PER_DIMENSION, Angles, Evidence, nearest_rank
 from pointforms.geometry.neighbors import NeighborLists
 from pointforms.geometry.settings import GramSettings
@@ -92,7 +94,7 @@ class Votes:
         k, d = self._settings.neighbors, self._settings.dimension
         agreement = None
         if d == "local-pca":
-            d = int(np.median([self._local_pca_dimension(i) for i in rows]))
+            d = int(np.median(self._local_pca_dimensions(rows)))
         if d is None or k == "auto":
             voters = self._voters(rows)
             with track(len(voters), "Neighbours and dimension", progress) as advance:
@@ -122,12 +124,14 @@ class Votes:
                 self._ballots[i] = _Ballot(self._clouds[i], self._settings, keep)
         return [self._ballots[i] for i in chosen]
 
-    def _local_pca_dimension(self, i: int) -> int:
-        if i not in self._local_pca:
-            k = self._settings.neighbors
-            k = USUAL_NEIGHBORS if k == "auto" else k
-            self._local_pca[i] = int(estimate_dimension(self._clouds[i], "local-pca", k))
-        return self._local_pca[i]
+    def _local_pca_dimensions(self, rows: Sequence[int]) -> list[int]:
+        k = self._settings.neighbors
+        k = USUAL_NEIGHBORS if k == "auto" else k
+        new = [i for i in rows if i not in self._local_pca]
+        for batch in batches(self._clouds, new, k):
+            clouds = torch.stack([self._clouds[i] for i in batch])
+            self._local_pca.update(zip(batch, local_pca_dimensions(clouds, k), strict=True))
+        return [self._local_pca[i] for i in rows]
 
 
 class _Ballot:

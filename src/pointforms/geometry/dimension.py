@@ -32,6 +32,14 @@ _COMPLETE_NEIGHBORS = 32
 _SLOPE_SCALE_NEIGHBORS = 16
 
 
+def local_pca_dimensions(points: Tensor, neighbors: int) -> list[int]:
+    """Return d of each cloud of (B, n, D) by local PCA."""
+    x = own_units(points)[0]
+    k = min(neighbors, x.shape[1])
+    lists = nearest(neighbor_lists(x, k + 1), x, k)
+    return [int(d) for d in local_pca_dimension(x, lists).flatten().tolist()]
+
+
 def local_pca_dimension(points: Tensor, lists: NeighborLists) -> Tensor:
     """Return d of each cloud: the number of directions in which its neighbourhoods vary.
 
@@ -162,8 +170,6 @@ def estimate_dimension(
     cloud = as_cloud(points)
     if method == "projector":
         return float(nearest_rank(Evidence(cloud).angles())[0])
-    x = own_units(cloud.unsqueeze(0))[0]
     if method == "slope":
-        return float(slope_dimension(x))
-    k = min(neighbors, x.shape[1])
-    return float(local_pca_dimension(x, nearest(neighbor_lists(x, k + 1), x, k)))
+        return float(slope_dimension(own_units(cloud.unsqueeze(0))[0]))
+    return float(local_pca_dimensions(cloud.unsqueeze(0), neighbors)[0])

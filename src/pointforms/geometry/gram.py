@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,12 +15,12 @@ from torch import Tensor
 
 from pointforms.clouds import CloudLike, Clouds, as_clouds
 from pointforms.geometry.assemble import fields_of_geometry
+from pointforms.geometry.batches import batches
 from pointforms.geometry.cache import FieldCache
 from pointforms.geometry.choice import Votes
 from pointforms.geometry.estimate import estimate_geometry
 from pointforms.geometry.field import GramField
 from pointforms.geometry.geometry import Geometry
-from pointforms.geometry.neighbors import BLOCK
 from pointforms.geometry.settings import (
     BandwidthPolicy,
     Center,
@@ -183,7 +182,7 @@ def gram_fields(
         return len(rows)
 
     with track(len(missing), "Gram fields", progress) as advance:
-        for count in _run(compute, _batches(checked, missing, resolved), workers):
+        for count in _run(compute, batches(checked, missing, choice.neighbors), workers):
             advance(count)
     return [
         replace(field, settings=settings, agreement=choice.agreement)
@@ -194,18 +193,6 @@ def gram_fields(
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-
-
-def _batches(clouds: list[Tensor], rows: list[int], settings: GramSettings) -> list[list[int]]:
-    """Group clouds of one size and precision, few enough for the CPU cache."""
-    groups: dict[tuple[int, torch.dtype], list[int]] = defaultdict(list)
-    for i in rows:
-        groups[len(clouds[i]), clouds[i].dtype].append(i)
-    batches = []
-    for (n, _), members in groups.items():
-        count = max(1, BLOCK // (n * settings.list_length(n)))
-        batches += [members[s : s + count] for s in range(0, len(members), count)]
-    return batches
 
 
 def _run(

@@ -1,0 +1,33 @@
+"""Group clouds of one size, which are computed together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from pointforms.geometry.neighbors import BLOCK
+
+
+def batches(clouds: Sequence[Tensor], rows: Iterable[int], neighbors: int) -> list[list[int]]:
+    """Group some clouds by size and precision, few enough in a group for the CPU cache.
+
+    Parameters
+    ----------
+    clouds : sequence of Tensor, each of shape (n_i, D)
+        All clouds.
+    rows : iterable of int
+        Those that are wanted.
+    neighbors : int
+        Number of points in each neighbourhood.
+    """
+    groups: dict[tuple[int, torch.dtype], list[int]] = defaultdict(list)
+    for i in rows:
+        groups[len(clouds[i]), clouds[i].dtype].append(i)
+    parts = []
+    for (n, _), members in groups.items():
+        count = max(1, BLOCK // (n * min(n, neighbors)))
+        parts += [members[s : s + count] for s in range(0, len(members), count)]
+    return parts
