@@ -1,13 +1,14 @@
-"""Run `python -m benchmarks [accuracy] [speed] [memory] [learning] [tasks] [scaling]` (all)."""
+"""Run `python -m benchmarks`, or some: accuracy defaults speed memory learning tasks scaling."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import accuracy, learning, memory, scaling, speed, tasks
+from benchmarks import accuracy, defaults, learning, memory, scaling, speed, tasks
 
 _ALL = {
     "accuracy": accuracy.main,
+    "defaults": defaults.main,
     "speed": speed.main,
     "memory": memory.main,
     "learning": learning.main,

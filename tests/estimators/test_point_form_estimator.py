@@ -47,25 +47,45 @@ def test_precomputed_fields_serve_many_fits(fitted, data):
     )
 
 
-def test_one_dimension_for_all_clouds(data):
-    """The median over the training clouds, also for clouds that alone would say another."""
+def test_one_geometry_for_all_clouds(data):
+    """That of the training clouds, also for clouds that alone would say another."""
     clouds, y, *_ = data
     blob = np.random.default_rng(0).normal(size=(48, 2))
     clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1})).fit([*clouds[:-1], blob], y)
     assert clf.dimension_ == 1
     assert {field.dimension for field in clf.prepare([blob])} == {1}
+    assert {field.neighbors for field in clf.prepare([blob, *clouds])} == {clf.neighbors_}
 
 
-def test_prepared_fields_of_other_clouds_do_not_set_the_dimension(data, rng):
-    """The dimension is chosen on the clouds of the fit, from estimates that were made once."""
+def test_prepared_fields_of_other_clouds_do_not_set_the_geometry(data, rng):
+    """It is chosen on the clouds of the fit."""
     clouds, y, *_ = data
-    blobs = [rng.normal(size=(48, 2)) for _ in range(100)]
+    blobs = [rng.normal(size=(500, 2)) for _ in range(70)]
     clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1}))
     fields = clf.prepare([*clouds, *blobs])
-    assert np.median([field.dimension for field in fields]) == 2
+    assert {field.dimension for field in fields} == {2}
     shared, alone = clone(clf).fit(fields[:60], y), clone(clf).fit(clouds, y)
     assert (shared.dimension_, alone.dimension_) == (1, 1)
+    assert shared.neighbors_ == alone.neighbors_ != fields[-1].neighbors
     np.testing.assert_array_equal(shared.predict_proba(fields), alone.predict_proba(clouds + blobs))
+
+
+def test_given_numbers_are_those_of_prepared_fields(data):
+    clouds, y, *_ = data
+    fields = pf.PointFormClassifier().prepare(clouds[:20])
+    options = SMALL | {"epochs": 1, "neighbors": 12, "dimension": 2}
+    shared = pf.PointFormClassifier(**options).fit(fields, y[:20])
+    alone = pf.PointFormClassifier(**options).fit(clouds[:20], y[:20])
+    assert (shared.neighbors_, shared.dimension_) == (12, 2)
+    np.testing.assert_array_equal(shared.predict_proba(clouds), alone.predict_proba(clouds))
+
+
+def test_fields_with_numbers_of_their_own_keep_them(data):
+    clouds, y, *_ = data
+    fields = pf.gram_fields(clouds[:20], neighbors=9, dimension=2)
+    clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1})).fit(fields, y[:20])
+    assert (clf.neighbors_, clf.dimension_) == (9, 2)
+    assert clf.prepare(fields)[0].neighbors == 9
 
 
 def test_a_given_dimension_is_that_of_prepared_fields(data):
@@ -202,7 +222,7 @@ def test_degrees_above_the_features_are_an_error_before_any_geometry(
     degree, coefficients, data, monkeypatch
 ):
     clouds, y, *_ = data
-    monkeypatch.setattr("pointforms.estimators.common_dimension.gram_fields", None)
+    monkeypatch.setattr("pointforms.estimators.common_geometry.gram_fields", None)
     above = max(np.atleast_1d(degree))
     options = {"degree": degree, "coefficients": coefficients}
     with pytest.raises(ValueError, match=f"degree={above} exceeds the 2 features"):

@@ -12,7 +12,7 @@ from pointforms.nn.stores import FieldStore
 
 def test_geometric_batches_give_the_same_matrices(rng):
     clouds = [torch.from_numpy(rng.normal(size=(n, 3))) for n in (9, 40, 25)]
-    options = {"dimension": 2}
+    options = {"neighbors": 16, "dimension": 2}
     transform = AttachGramFactor(width=3, options=options)
     loader = DataLoader([transform(Data(pos=cloud)) for cloud in clouds], batch_size=3)
     data = next(iter(loader))

@@ -13,7 +13,7 @@ import pytest
 import pointforms as pf
 from pointforms.bench import read_csv
 from pointforms.bench.records import Row
-from pointforms.estimators.common_dimension import common_dimension
+from pointforms.estimators.common_geometry import CommonGeometry
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.models.options import default
 from pointforms.models.registry import COMPARED_GEOMETRY
@@ -66,7 +66,7 @@ def unstated(file: Path) -> set[tuple[str, str, str]]:
 
 
 def test_the_geometry_of_comparisons():
-    assert COMPARED_GEOMETRY == {"neighbors": 32}
+    assert COMPARED_GEOMETRY == {"neighbors": 32, "dimension": "local-pca"}
     assert not COMPARED_GEOMETRY.keys() & pf.PAPER_SETTINGS.keys()
 
 
@@ -110,9 +110,9 @@ def test_a_row_with_another_number_of_neighbors_is_another_row(other_default):
     ],
 )
 def test_the_dimension_of_the_published_rows(name, dimension):
-    """A row does not state the dimension: another estimate would give it another meaning."""
+    """Another estimate would give the rows another meaning."""
     task = pf.tasks.load(name)
-    fields = pf.gram_fields(task.clouds, **COMPARED_GEOMETRY)
+    common = CommonGeometry(task.clouds, pf.GramSettings(**COMPARED_GEOMETRY))
     for fold in np.unique(task.folds):
-        training = np.flatnonzero(task.folds != fold)
-        assert common_dimension([fields[i] for i in training]) == dimension
+        choice = common.choose(np.flatnonzero(task.folds != fold).tolist())
+        assert (choice.neighbors, choice.dimension) == (32, dimension)

@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import json
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -175,10 +174,12 @@ def _shown(value: Any) -> str:
 
     def init(self: Any) -> None: ...
 
+    def get_params(self: Any, deep: bool = False) -> dict[str, Any]:
+        return dict(value.get_params(deep=False))
+
     init.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    shown = copy(value)
-    shown.__class__ = type(kind.__name__, (kind,), {"__init__": init})
-    return repr(shown)
+    members = {"__init__": init, "get_params": get_params}
+    return repr(type(kind.__name__, (BaseEstimator,), members)())
 
 
 @dataclass(frozen=True)

@@ -57,13 +57,13 @@ class CommonGeometry:
     clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
         The clouds, or their Gram fields.
     settings : GramSettings
-        Options of the fields. Fields that are given have options of their own: if all were computed
-        with a given neighbour count or dimension, the median of it is taken.
+        Options of the fields. What they leave open is the median of the fields' own options if
+        all fields were computed with a given neighbour count or dimension.
     """
 
     def __init__(self, clouds: Any, settings: GramSettings) -> None:
         if isinstance(clouds[0], GramField):
-            settings = _settings_of(clouds)
+            settings = _settings_of(clouds, settings)
             points = [field.points for field in clouds]
         else:
             points = as_clouds(clouds)
@@ -75,20 +75,20 @@ class CommonGeometry:
         return self._votes.choose(training)
 
 
-def _settings_of(fields: Sequence[GramField]) -> GramSettings:
-    """Return settings that leave open what is open for any of the fields."""
+def _settings_of(fields: Sequence[GramField], settings: GramSettings) -> GramSettings:
+    """Return settings that leave open what is open there, and for any of the fields."""
     for i, field in enumerate(fields):
         if not isinstance(field, GramField):
             raise TypeError(f"item {i} is a {type(field).__name__}: expected a GramField")
     own = [field.settings for field in fields]
-    counts = [one.neighbors for one in own if one.neighbors != "auto"]
-    dimensions = [one.dimension for one in own if isinstance(one.dimension, int)]
-    estimated = [one.dimension for one in own if not isinstance(one.dimension, int)]
-    return replace(
-        own[0],
-        neighbors="auto" if len(counts) < len(own) else int(np.median(counts)),
-        dimension=estimated[0] if estimated else int(np.median(dimensions)),
-    )
+    k, d = settings.neighbors, settings.dimension
+    if k == "auto":
+        counts = [one.neighbors for one in own if one.neighbors != "auto"]
+        k = "auto" if len(counts) < len(own) else int(np.median(counts))
+    if not isinstance(d, int):
+        dimensions = [one.dimension for one in own if isinstance(one.dimension, int)]
+        d = d if len(dimensions) < len(own) else int(np.median(dimensions))
+    return replace(own[0], neighbors=k, dimension=d)
 
 
 def _with_numbers_of(

@@ -16,8 +16,9 @@ from torch import Tensor
 
 from pointforms.geometry.batches import batches
 from pointforms.geometry.dimension import local_pca_dimensions
-from pointforms.geometry.evidence import PER_DIMENSION, Angles, Evidence, nearest_rank
+from pointforms.geometry.evidence import Evidence
 from pointforms.geometry.neighbors import NeighborLists
+from pointforms.geometry.projector_angles import PER_DIMENSION, Angles, nearest_rank
 from pointforms.geometry.settings import GramSettings
 from pointforms.support.blame import warn_caller
 from pointforms.support.progress import track

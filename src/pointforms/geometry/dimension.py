@@ -13,8 +13,9 @@ from torch import Tensor
 from pointforms.clouds import CloudLike, as_cloud
 from pointforms.geometry.bandwidth import steepest, wide_exponents
 from pointforms.geometry.density import local_scale
-from pointforms.geometry.evidence import Evidence, nearest_rank
+from pointforms.geometry.evidence import Evidence
 from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists
+from pointforms.geometry.projector_angles import nearest_rank
 from pointforms.geometry.representatives import representatives
 from pointforms.geometry.ties import nearest
 from pointforms.geometry.units import own_units

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse
 import torch
 from torch import Tensor
 
@@ -196,6 +195,8 @@ def _graph_of_matrix(matrix: Any, kind: Literal["distances", "affinities"], n: i
 
 def _as_coo(matrix: Any, kind: str, n: int) -> Any:
     """Return the stored entries of a sparse (n, n) matrix in double precision, row after row."""
+    import scipy.sparse  # many MB that clouds without a matrix do not need
+
     if isinstance(matrix, Tensor) and matrix.layout != torch.strided:
         tensor = matrix.detach().to_sparse_coo().coalesce().cpu()
         places = tensor.indices().numpy()

@@ -170,12 +170,18 @@ class GramSettings:
     def density_list_length(self, n: int) -> int:
         """Return k₀ in a cloud of n points."""
         k = self.list_length(n)
-        return min(n, max(8, k // 4) if self.density_neighbors is None else self.density_neighbors)
+        k0 = self.density_neighbors
+        return min(n, usual_density_neighbors(k) if k0 is None else k0)
 
     @classmethod
     def among(cls, options: dict[str, Any]) -> GramSettings:
         """Make settings from the entries of `options` that are named like one; ignore others."""
         return cls(**{name: options[name] for name in cls.__dataclass_fields__ if name in options})
+
+
+def usual_density_neighbors(neighbors: int) -> int:
+    """Return the default k₀ at k neighbours."""
+    return max(8, neighbors // 4)
 
 
 # Beyond these limits a kernel is constant, or sees single points, as far as numbers can tell.

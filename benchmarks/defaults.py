@@ -1,0 +1,258 @@
+"""The geometry that is chosen when nothing is given, compared with the best fixed neighbour count.
+
+Every case is sampled with five seeds. The error of the Gram field with nothing given is divided by
+the smallest error, over the fixed counts, of a field that knows the dimension; both are means over
+the seeds. The cases were fixed before the rule of choice was tuned. `python -m benchmarks.defaults
+docs` writes the table into the documentation.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.progress import track
+
+import pointforms as pf
+from benchmarks.samples import (
+    Sampler,
+    clifford_torus,
+    closed_curve,
+    cube,
+    ellipsoid,
+    gaussian,
+    helix,
+    hypersphere,
+    moebius_strip,
+    noisy,
+    swiss_roll,
+    trefoil,
+    two_circles,
+    uneven_sphere,
+)
+from benchmarks.speed import best
+from benchmarks.tables import Results
+from pointforms.manifolds import (
+    Sample,
+    circle,
+    relative_error,
+    rotations,
+    sphere,
+    tangent_angle,
+    torus,
+)
+
+SEEDS = range(5)
+COUNTS = (8, 16, 32, 64, 128, 256)
+
+
+def _of(n: int, make: Callable[[int, np.random.Generator], Sample], features: int = 0) -> Sampler:
+    def sample(rng: np.random.Generator) -> Sample:
+        made = make(n, rng)
+        return made.embedded(features) if features else made
+
+    return sample
+
+
+def _cube(d: int) -> Callable[[int, np.random.Generator], Sample]:
+    return lambda n, rng: cube(d, n, rng)
+
+
+def _gaussian(d: int) -> Callable[[int, np.random.Generator], Sample]:
+    return lambda n, rng: gaussian(d, n, rng)
+
+
+def _sphere(d: int) -> Callable[[int, np.random.Generator], Sample]:
+    return lambda n, rng: hypersphere(d, n, rng)
+
+
+def _von_mises(n: int, rng: np.random.Generator) -> Sample:
+    return circle(n, rng, kappa=2.0)
+
+
+#: The cases by name.
+CASES: dict[str, Sampler] = {
+    "sphere, n = 2000": _of(2000, sphere),
+    "sphere, n = 2000, noise 0.05": noisy(_of(2000, sphere), 0.05),
+    "sphere in R^20, n = 2000, noise 0.02": noisy(_of(2000, sphere, 20), 0.02),
+    "torus, n = 4000": _of(4000, torus),
+    "circle, n = 1000": _of(1000, circle),
+    "swiss roll, n = 2000": _of(2000, swiss_roll),
+    "curve in R^4, n = 1000": _of(1000, closed_curve),
+    "curve in R^4, n = 1000, noise 0.05": noisy(_of(1000, closed_curve), 0.05),
+    "Clifford torus, n = 2000": _of(2000, clifford_torus),
+    "Clifford torus, n = 2000, noise 0.05": noisy(_of(2000, clifford_torus), 0.05),
+    "Clifford torus, n = 10 000, noise 0.02": noisy(_of(10_000, clifford_torus), 0.02),
+    "SO(3), n = 2000": _of(2000, rotations),
+    "SO(3), n = 2000, noise 0.05": noisy(_of(2000, rotations), 0.05),
+    "SO(3), n = 500": _of(500, rotations),
+    "ellipsoid, n = 2000": _of(2000, ellipsoid),
+    "ellipsoid, n = 2000, noise 0.05": noisy(_of(2000, ellipsoid), 0.05),
+    "helix, n = 500": _of(500, helix),
+    "helix, n = 500, noise 0.05": noisy(_of(500, helix), 0.05),
+    "helix, n = 100": _of(100, helix),
+    "trefoil, n = 1000, noise 0.05": noisy(_of(1000, trefoil), 0.05),
+    "4-cube, n = 2000": _of(2000, _cube(4)),
+    "4-cube in R^8, n = 2000, noise 0.02": noisy(_of(2000, _cube(4), 8), 0.02),
+    "4-cube, n = 300": _of(300, _cube(4)),
+    "8-cube, n = 5000": _of(5000, _cube(8)),
+    "3-D Gaussian, n = 1000": _of(1000, _gaussian(3)),
+    "3-D Gaussian in R^10, n = 1000, noise 0.05": noisy(_of(1000, _gaussian(3), 10), 0.05),
+    "2-D Gaussian, n = 200": _of(200, _gaussian(2)),
+    "Möbius strip, n = 1000": _of(1000, moebius_strip),
+    "Möbius strip, n = 1000, noise 0.03": noisy(_of(1000, moebius_strip), 0.03),
+    "sphere, halves 10 : 1, n = 2000": _of(2000, uneven_sphere),
+    "sphere, halves 10 : 1, n = 2000, noise 0.03": noisy(_of(2000, uneven_sphere), 0.03),
+    "von Mises circle, n = 1000": _of(1000, _von_mises),
+    "von Mises circle, n = 1000, noise 0.05": noisy(_of(1000, _von_mises), 0.05),
+    "two circles 5 : 1, n = 800": _of(800, two_circles),
+    "circle, n = 64": _of(64, circle),
+    "sphere, n = 64": _of(64, sphere),
+    "sphere, n = 200, noise 0.05": noisy(_of(200, sphere), 0.05),
+    "sphere, n = 10 000": _of(10_000, sphere),
+    "sphere, n = 10 000, noise 0.05": noisy(_of(10_000, sphere), 0.05),
+    "torus, n = 500, noise 0.1": noisy(_of(500, torus), 0.1),
+    "5-sphere, n = 4000": _of(4000, _sphere(5)),
+    "square in R^3, n = 500, noise 0.02": noisy(_of(500, _cube(2), 3), 0.02),
+    "square, n = 128": _of(128, _cube(2)),
+    "line in R^3, n = 200, noise 0.02": noisy(_of(200, _cube(1), 3), 0.02),
+    "swiss roll, n = 2000, noise 0.5": noisy(_of(2000, swiss_roll), 0.5),
+    "circle, n = 500, noise 0.1": noisy(_of(500, circle), 0.1),
+    "circle in R^20, n = 500, noise 0.05": noisy(_of(500, circle, 20), 0.05),
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one case gives.
+
+    Attributes
+    ----------
+    case : str
+        Its name.
+    error, angle : float
+        Mean error of G, and mean angle of tangents in degrees, with nothing given.
+    chosen : tuple of int
+        The neighbour count of each seed.
+    fixed : dict of int to float
+        Mean error of G by the fixed neighbour count, with the true dimension.
+    best_angle : float
+        Smallest mean angle of a fixed count.
+    right : float
+        Share of the seeds with the right dimension.
+    agreement : float
+        Mean share of the points that agree with it.
+    time : float
+        Time with nothing given, over that of a field at the chosen count plus one at 32, both with
+        the true dimension.
+    """
+
+    case: str
+    error: float
+    angle: float
+    chosen: tuple[int, ...]
+    fixed: dict[int, float]
+    best_angle: float
+    right: float
+    agreement: float
+    time: float
+
+    @property
+    def ratio(self) -> float:
+        """The error over that of the best fixed count."""
+        return self.error / min(self.fixed.values())
+
+
+def measure(case: str, sampler: Sampler) -> Measured:
+    """Measure one case."""
+    samples = [sampler(np.random.default_rng(seed)) for seed in SEEDS]
+    fields = [pf.gram_field(sample.points) for sample in samples]
+    fixed = {
+        k: [pf.gram_field(s.points, neighbors=k, dimension=s.dimension) for s in samples]
+        for k in COUNTS
+    }
+    d, k = samples[0].dimension, fields[0].neighbors
+    points = samples[0].points
+    times = best(
+        lambda: pf.gram_field(points),
+        lambda: pf.gram_field(points, neighbors=k, dimension=d),
+        lambda: pf.gram_field(points, neighbors=32, dimension=d),
+        repeats=7,
+    )
+    return Measured(
+        case,
+        _mean(relative_error, fields, samples),
+        _mean(tangent_angle, fields, samples),
+        tuple(field.neighbors for field in fields),
+        {k: _mean(relative_error, fixed[k], samples) for k in COUNTS},
+        min(_mean(tangent_angle, fixed[k], samples) for k in COUNTS),
+        float(np.mean([field.dimension == d for field in fields])),
+        float(np.mean([field.agreement or 0.0 for field in fields])),
+        times[0] / (times[1] + times[2]),
+    )
+
+
+def _mean(
+    error: Callable[[pf.GramField, Sample], float],
+    fields: list[pf.GramField],
+    samples: list[Sample],
+) -> float:
+    return float(np.mean([error(*pair) for pair in zip(fields, samples, strict=True)]))
+
+
+def markdown(measured: list[Measured]) -> str:
+    """Return the table of all cases."""
+    lines = [
+        "| sample | error | best fixed (k) | ratio | chosen k | angle (best fixed) | d right "
+        "| points agree | time |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for one in measured:
+        k = min(one.fixed, key=one.fixed.__getitem__)
+        chosen = sorted(set(one.chosen))
+        lines.append(
+            f"| {one.case} | {one.error:.3f} | {one.fixed[k]:.3f} ({k}) | {one.ratio:.2f} | "
+            f"{', '.join(map(str, chosen))} | {one.angle:.2f}° ({one.best_angle:.2f}°) | "
+            f"{one.right:.0%} | {one.agreement:.0%} | {one.time:.2f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main(docs: Path | None = None) -> list[str]:
+    """Print the table, return what missed its bound; with a folder, write the table there."""
+    results = Results("The default geometry: means over seeds 0-4")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # doubtful dimensions have a column of their own
+        measured = [measure(*case) for case in track(CASES.items(), "default geometry")]
+    torch.set_num_threads(threads)
+    for one in measured:
+        results.note(
+            one.case,
+            "error / best, d right, time",
+            f"{one.ratio:.2f}, {one.right:.0%}, {one.time:.2f}",
+        )
+    ratios = np.array([one.ratio for one in measured])
+    case = f"{len(measured)} cases"
+    results.add(case, "error / best fixed, median", float(np.median(ratios)), 1.1)
+    results.add(case, "error / best fixed, nine of ten", float(np.quantile(ratios, 0.9)), 1.3)
+    results.add(case, "error / best fixed, worst", float(ratios.max()), 1.6)
+    right = float(np.mean([one.right for one in measured]))
+    results.add(case, "dimension right", right, 0.95, lower=False)
+    results.add(case, "time, worst", max(one.time for one in measured), 1.5)
+    results.print()
+    if docs:
+        table = docs / "tables" / "defaults.md"
+        table.write_text(markdown(measured), "utf-8")
+        print(f"Written: {table}")
+    return results.missed
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main(*map(Path, sys.argv[1:2])) else 0)

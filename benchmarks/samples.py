@@ -1,0 +1,141 @@
+"""Samples of more manifolds whose tangent spaces are known, to measure the default geometry on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from pointforms.manifolds import Sample, circle, sphere
+
+Sampler = Callable[[np.random.Generator], Sample]
+
+
+def closed_curve(n: int, rng: np.random.Generator) -> Sample:
+    """A closed curve of constant speed in R^4."""
+    t = rng.uniform(0, 2 * np.pi, n)
+    points = [np.cos(t), np.sin(t), np.cos(2 * t) / 2, np.sin(2 * t) / 2]
+    return _sample(points, [[-np.sin(t), np.cos(t), -np.sin(2 * t), np.cos(2 * t)]])
+
+
+def helix(n: int, rng: np.random.Generator) -> Sample:
+    """Two turns of radius 1, with open ends."""
+    t = rng.uniform(0, 4 * np.pi, n)
+    return _sample(
+        [np.cos(t), np.sin(t), t / (2 * np.pi)],
+        [[-np.sin(t), np.cos(t), np.full(n, 1 / (2 * np.pi))]],
+    )
+
+
+def trefoil(n: int, rng: np.random.Generator) -> Sample:
+    """A knot, sampled uniformly in its parameter."""
+    t = rng.uniform(0, 2 * np.pi, n)
+    return _sample(
+        [np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)],
+        [[np.cos(t) + 4 * np.cos(2 * t), -np.sin(t) + 4 * np.sin(2 * t), -3 * np.cos(3 * t)]],
+    )
+
+
+def two_circles(n: int, rng: np.random.Generator) -> Sample:
+    """Circles of radius 1 and 1/5 with as many points on each: two scales."""
+    large, small = circle(n // 2, rng), circle(n - n // 2, rng)
+    points = torch.cat([large.points, 0.2 * small.points + torch.tensor([3.0, 0.0])])
+    return Sample(points, torch.cat([large.projector, small.projector]), 1, 2.4 * np.pi)
+
+
+def clifford_torus(n: int, rng: np.random.Generator) -> Sample:
+    """The flat torus in R^4."""
+    a, b, zero = *rng.uniform(0, 2 * np.pi, (2, n)), np.zeros(n)
+    return _sample(
+        [np.cos(a), np.sin(a), np.cos(b), np.sin(b)],
+        [[-np.sin(a), np.cos(a), zero, zero], [zero, zero, -np.sin(b), np.cos(b)]],
+    )
+
+
+def ellipsoid(n: int, rng: np.random.Generator) -> Sample:
+    """Semi-axes 3, 2 and 1: a stretched uniform sphere, so not uniform in area."""
+    u, axes = sphere(n, rng).points.numpy(), np.array([3.0, 2.0, 1.0])
+    return _hypersurface(u * axes, u / axes)
+
+
+def moebius_strip(n: int, rng: np.random.Generator) -> Sample:
+    """Radius 1, width 1, with a boundary."""
+    u, v = rng.uniform(0, 2 * np.pi, n), rng.uniform(-0.5, 0.5, n)
+    r, slope = 1 + v * np.cos(u / 2), -v * np.sin(u / 2) / 2
+    return _sample(
+        [r * np.cos(u), r * np.sin(u), v * np.sin(u / 2)],
+        [
+            [
+                slope * np.cos(u) - r * np.sin(u),
+                slope * np.sin(u) + r * np.cos(u),
+                v * np.cos(u / 2) / 2,
+            ],
+            [np.cos(u / 2) * np.cos(u), np.cos(u / 2) * np.sin(u), np.sin(u / 2)],
+        ],
+    )
+
+
+def swiss_roll(n: int, rng: np.random.Generator) -> Sample:
+    """The roll of scikit-learn, whose density falls outwards."""
+    t, y, zero = 1.5 * np.pi * (1 + 2 * rng.uniform(size=n)), 21 * rng.uniform(size=n), np.zeros(n)
+    return _sample(
+        [t * np.cos(t), y, t * np.sin(t)],
+        [
+            [np.cos(t) - t * np.sin(t), zero, np.sin(t) + t * np.cos(t)],
+            [zero, zero + 1, zero],
+        ],
+    )
+
+
+def uneven_sphere(n: int, rng: np.random.Generator) -> Sample:
+    """A sphere whose upper half has ten times the density of the lower."""
+    sample = sphere(4 * n, rng)
+    kept = rng.uniform(size=4 * n) < np.where(sample.points[:, 2] > 0, 1.0, 0.1)
+    rows = torch.from_numpy(np.flatnonzero(kept)[:n])
+    return Sample(sample.points[rows], sample.projector[rows], 2, 4 * np.pi)
+
+
+def hypersphere(d: int, n: int, rng: np.random.Generator) -> Sample:
+    """The unit sphere of dimension d."""
+    normal = rng.normal(size=(n, d + 1))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    return _hypersurface(normal, normal)
+
+
+def cube(d: int, n: int, rng: np.random.Generator) -> Sample:
+    """The unit cube of dimension d, in R^d."""
+    return _flat(rng.uniform(size=(n, d)))
+
+
+def gaussian(d: int, n: int, rng: np.random.Generator) -> Sample:
+    """A standard Gaussian in R^d."""
+    return _flat(rng.normal(size=(n, d)))
+
+
+def noisy(sampler: Sampler, deviation: float) -> Sampler:
+    """Return a sampler that adds Gaussian noise."""
+
+    def sample(rng: np.random.Generator) -> Sample:
+        return sampler(rng).noisy(deviation, rng)
+
+    return sample
+
+
+def _sample(points: list[np.ndarray], tangents: list[list[np.ndarray]]) -> Sample:
+    """Make a sample of coordinates D × (n,) and tangent vectors d × D × (n,) of any length."""
+    T, _ = np.linalg.qr(np.stack([np.stack(vector, -1) for vector in tangents], -1))
+    frame = torch.from_numpy(np.ascontiguousarray(T))
+    return Sample(torch.from_numpy(np.stack(points, -1)), frame @ frame.mT, T.shape[-1], np.nan)
+
+
+def _hypersurface(points: np.ndarray, normal: np.ndarray) -> Sample:
+    N = torch.from_numpy(normal / np.linalg.norm(normal, axis=1, keepdims=True)).unsqueeze(-1)
+    projector = torch.eye(N.shape[1], dtype=N.dtype) - N @ N.mT
+    return Sample(torch.from_numpy(points), projector, N.shape[1] - 1, np.nan)
+
+
+def _flat(points: np.ndarray) -> Sample:
+    n, d = points.shape
+    projector = torch.eye(d, dtype=torch.float64).expand(n, d, d)
+    return Sample(torch.from_numpy(points), projector, d, np.nan)
