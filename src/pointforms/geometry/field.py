@@ -55,7 +55,7 @@ class GramField:
     >>> import numpy as np, pointforms as pf
     >>> field = pf.gram_field(np.random.default_rng(0).normal(size=(50, 3)), dimension=2)
     >>> field
-    GramField(n=50, D=3, rank=3, dimension=2, neighbors=32, bandwidth=1)
+    GramField(n=50, D=3, rank=3, dimension=2, neighbors=16, bandwidth=1)
     >>> field.matrix().shape, field.compound(2).shape
     (torch.Size([50, 3, 3]), torch.Size([50, 3, 3]))
     >>> float(field.measure("uniform").sum().round(decimals=6))

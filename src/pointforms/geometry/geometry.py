@@ -100,7 +100,7 @@ class Geometry:
     >>> t = np.linspace(0, 2 * np.pi, 200, endpoint=False)
     >>> M = pf.Geometry(np.c_[np.cos(t), np.sin(t)])
     >>> M
-    Geometry(n=200, D=2, dimension=1, neighbors=32, bandwidth=1)
+    Geometry(n=200, D=2, dimension=1, neighbors=16, bandwidth=1)
     >>> M.gram_field().matrix().shape, M.laplacian().shape
     (torch.Size([200, 2, 2]), torch.Size([200, 200]))
     >>> M.carre_du_champ(np.c_[np.sin(t), np.cos(t)], np.sin(t)).shape
@@ -109,9 +109,9 @@ class Geometry:
     The same from a graph of scikit-learn:
 
     >>> from sklearn.neighbors import kneighbors_graph
-    >>> graph = kneighbors_graph(M.points, 31, mode="distance")
+    >>> graph = kneighbors_graph(M.points, 15, mode="distance")
     >>> pf.Geometry(M.points, distances=graph)
-    Geometry(n=200, D=2, dimension=1, neighbors=32, bandwidth=1)
+    Geometry(n=200, D=2, dimension=1, neighbors=16, bandwidth=1)
     """
 
     @suggests_parameters
