@@ -69,14 +69,30 @@ def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Te
     log_q0 : Tensor, shape (B, n)
     log_q : Tensor, shape (B, n)
     """
-    n = r0.shape[1]
-    product = (2.0 * r0).unsqueeze(-1) * lists.gather(r0)
-    exponent = torch.div(lists.sq, product, out=product)
-    ends = None if lists.complete else end_weights(lists)
+    exponent = _exponents(lists, r0)
+    if lists.complete:
+        log_q0 = _log_kernel_mean(exponent, lists, r0, d)
+        return log_q0, log_q0
+    ends = end_weights(lists)
     last = exponent[..., -1].clone() if ends is None else (exponent * ends).sum(-1)
+    log_q0 = _log_kernel_mean(exponent, lists, r0, d)
+    return log_q0, log_q0 - log_kept_mass(d, last)
+
+
+def listed_log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> Tensor:
+    """Return the first estimate of :func:`log_density`, which leaves out what is not listed."""
+    return _log_kernel_mean(_exponents(lists, r0), lists, r0, d)
+
+
+def _exponents(lists: NeighborLists, r0: Tensor) -> Tensor:
+    product = (2.0 * r0).unsqueeze(-1) * lists.gather(r0)
+    return torch.div(lists.sq, product, out=product)
+
+
+def _log_kernel_mean(exponent: Tensor, lists: NeighborLists, r0: Tensor, d: Tensor) -> Tensor:
+    """Return log q₀ from exponents (B, n, k), which are overwritten."""
     K = exponent.neg_().exp_()
     total = (K if lists.share is None else K.mul_(lists.share)).sum(-1)
-    log_q0 = total.log() - d * (r0.log() + 0.5 * math.log(2 * math.pi)) - math.log(n)
-    if lists.complete:
-        return log_q0, log_q0
-    return log_q0, log_q0 - log_kept_mass(d, last)
+    scale = r0.log() + 0.5 * math.log(2 * math.pi)
+    log_q0: Tensor = total.log() - d * scale - math.log(r0.shape[1])
+    return log_q0

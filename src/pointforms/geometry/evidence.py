@@ -10,12 +10,11 @@ neighbour count by
 with the projector Π(p) on the top-d eigenspace of G(p), averaged over some points p. What it leaves
 out, the angle from Π(p) to the tangent space, is a small part of the error of G.
 
-The distance takes the bandwidth ρ at all points. To save the wide neighbourhoods of all points, it
-is computed from lists of 32: exactly up to k = 32; for k = 64 with the mass beyond the list; and by
-smoothing for k > 64. Smoothed bandwidths are noisier than those of wide lists. Their excess at
-k = 64 is known from both computations there, and falls like 1 / k. Only where the best
-neighbourhood is most of its cloud, wider ones are measured, up to the whole cloud, with lists of
-their own.
+The distance takes the bandwidth ρ at all points. In large clouds, to save the wide neighbourhoods
+of all points, it is computed from lists of 32: exactly up to k = 32; for k = 64 with the mass
+beyond the list; and by smoothing for k > 64. Smoothed bandwidths are noisier than those of wide
+lists. Their excess at k = 64 is known from both computations there, and falls like 1 / k. Only
+where the best neighbourhood is most of its cloud, wider ones are measured, up to the whole cloud.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.geometry.density import local_scale, log_density
+from pointforms.geometry.density import listed_log_density, local_scale, log_density
 from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists
 from pointforms.geometry.projector_angles import PER_DIMENSION, Angles, projector_angles
 from pointforms.geometry.representatives import representatives
@@ -37,8 +36,8 @@ from pointforms.geometry.truncation import kept_second_moment
 from pointforms.geometry.units import own_units
 
 CANDIDATES = (16, 32, 64, 128, 256)
-# Length of the lists of all points.
-_LIST = 32
+# Length of the lists of all points in clouds of more than the second number of points.
+_LIST, _SMALL = 32, 320
 # A wider neighbourhood than this share of its cloud is not local.
 _LOCAL = 0.6
 # A wider neighbourhood is tried where the distance falls to this share with the last doubling.
@@ -77,6 +76,8 @@ class Evidence:
         most = 4 * BLOCK // (widest * D)  # limits the memory of wide neighbourhoods
         rows = max(_MIN_ROWS, min(_MAX_ROWS, n // _POINTS_PER_ROW))
         self._rows = representatives(self._points, min(rows, max(1, most)), self._scale)[0]
+        if n <= _SMALL:
+            self.lists = _sorted_lists(self._points, widest + 1, self._search)
         self._neighborhoods = self._nearest(self.counts or [widest])
 
     def _sees_copies(self) -> bool:
@@ -91,7 +92,7 @@ class Evidence:
 
     @cached_property
     def lists(self) -> NeighborLists:
-        """The nearest neighbours of every point, in own units."""
+        """The nearest neighbours of every point, ascending, in own units."""
         return _sorted_lists(self._points, _LIST + 1, self._search)
 
     def angles(self) -> Angles:
@@ -113,43 +114,67 @@ class Evidence:
         if len(counts) < 2:  # nothing to choose
             return dict.fromkeys(counts, 0.0)
         d = self._points.new_full((1, 1), float(dimension))
-        lists, widest = self.lists, counts[-1]
-        half, full = (nearest(lists, self._points, k) for k in (_LIST // 2, _LIST))
-        r0 = local_scale(lists.nearest_sq(8))
-        densities = {32: log_density(full, r0, d)[0]}
-        if counts[0] < 32:
-            densities[16] = log_density(half, r0, d)[0]
-        if widest >= 64:
-            densities[64] = log_density(full, local_scale(lists.nearest_sq(16)), d)[1]
-        result = self._distances(self._neighborhoods, densities, d)
-        if widest > 64:
-            smooth = {64: half.mean(densities[32])}
-            smooth[128] = full.mean(smooth[64])
-            if widest > 128:
-                smooth[256] = full.mean(full.mean(smooth[128]))
-            found = self._distances(self._neighborhoods, smooth, d)
-            excess = max(0.0, found.pop(64) ** 2 - result[64] ** 2)
-            for k, distance in found.items():
-                result[k] = max(0.0, distance**2 - excess * 64 / k) ** 0.5
-        n, before = self._points.shape[1], counts[-2]
+        n, widest = self._points.shape[1], counts[-1]
+        if n <= _SMALL:
+            result = self._distances(self._neighborhoods, self._densities(counts, d), d)
+        else:
+            result = self._distances_by_short_lists(widest, d)
+        before = counts[-2]
         while widest < min(n, CANDIDATES[-1]) and result[widest] < _FALLING * result[before]:
             before, widest = widest, min(2 * widest, n)
-            result[widest] = self._distance_of_lists(widest, d)
+            result |= self._distances(self._nearest([widest]), self._densities([widest], d), d)
         return {k: result[k] for k in sorted(result) if k >= counts[0]}
 
-    def _distance_of_lists(self, k: int, d: Tensor) -> float:
-        """Return the distance at k neighbours from lists of that length."""
-        self.lists = lists = _sorted_lists(self._points, k + 1, self._search)
-        r0 = local_scale(lists.nearest_sq(usual_density_neighbors(k)))
-        log_q = log_density(nearest(lists, self._points, k), r0, d)[0]
-        return self._distances(self._nearest([k]), {k: log_q}, d)[k]
+    def _densities(self, counts: list[int], d: Tensor) -> dict[int, Tensor]:
+        """Return log q (1, n) by the neighbour count, from lists of that length."""
+        if self.lists.sq.shape[-1] < min(counts[-1] + 1, self._points.shape[1]):
+            self.lists = _sorted_lists(self._points, CANDIDATES[-1] + 1, self._search)
+        densities = {}
+        for k in counts:
+            r0 = local_scale(self.lists.nearest_sq(usual_density_neighbors(k)))
+            densities[k] = listed_log_density(nearest(self.lists, self._points, k), r0, d)
+        return densities
+
+    def _distances_by_short_lists(self, widest: int, d: Tensor) -> dict[int, float]:
+        """Return the distances up to k = `widest` from lists of 32: see the module."""
+        lists = self.lists
+        half, full = (nearest(lists, self._points, k) for k in (_LIST // 2, _LIST))
+        densities = self._densities([16, 32], d)
+        densities[64] = log_density(full, local_scale(lists.nearest_sq(16)), d)[1]
+        result = self._distances(self._neighborhoods, densities, d)
+        smooth = {64: half.mean(densities[32])}
+        smooth[128] = full.mean(smooth[64])
+        if widest > 128:
+            smooth[256] = full.mean(full.mean(smooth[128]))
+        found = self._distances(self._neighborhoods, smooth, d)
+        excess = max(0.0, found.pop(64) ** 2 - result[64] ** 2)
+        for k, distance in found.items():
+            result[k] = max(0.0, distance**2 - excess * 64 / k) ** 0.5
+        return result
 
     def _nearest(self, counts: list[int]) -> dict[int, _Neighborhoods]:
         """Return the neighbourhoods of the chosen points, of each count."""
         x, rows = self._points[0], self._rows
-        sq, index = nearest_of(x, rows, counts[-1], 4 * BLOCK // (len(rows) * x.shape[1]))
+        found = self._listed(counts[-1]) if len(x) <= _SMALL else None
+        if found is None:
+            found = nearest_of(x, rows, counts[-1], 4 * BLOCK // (len(rows) * x.shape[1]))
+        sq, index = found
         z = x[index] - x[rows].unsqueeze(1)
         return {k: _Neighborhoods.nearest(sq, index, z, k, len(x)) for k in counts}
+
+    def _listed(self, k: int) -> tuple[Tensor, Tensor] | None:
+        """Return the lists of the chosen points, if they have the k nearest and all tied ones."""
+        lists, n = self.lists, self._points.shape[1]
+        assert lists.index is not None
+        sq = lists.sq[0, self._rows]
+        width = sq.shape[1]
+        if width < min(k + 1, n):
+            return None
+        if width < n and bool(
+            (sq[:, -1].sqrt() - sq[:, k - 1].sqrt() <= resolution(sq.dtype)).any()
+        ):
+            return None
+        return torch.where(sq > resolution(sq.dtype) ** 2, sq, 0.0), lists.index[0, self._rows]
 
     def _distances(
         self, neighborhoods: dict[int, _Neighborhoods], densities: dict[int, Tensor], d: Tensor

@@ -47,9 +47,11 @@ class Angles:
 
     def table(self, ranks: int) -> np.ndarray:
         """Return the three tables, with more ranks that cannot be told: (3, counts, ranks)."""
-        more = ((0, 0), (0, ranks - self.sine.shape[1]))
-        sines = [np.pad(sine, more, constant_values=1.0) for sine in (self.sine, self.spread_sine)]
-        return np.stack([*sines, np.pad(self.share, more)])
+        counts, told = self.sine.shape
+        table = np.ones((3, counts, ranks))
+        table[2] = 0.0
+        table[:, :, :told] = self.sine, self.spread_sine, self.share
+        return table
 
 
 def nearest_rank(*clouds: Angles) -> tuple[int, float]:
