@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from benchmarks.defaults import CASES, COUNTS
 
 import pointforms as pf
-from benchmarks.defaults import CASES, COUNTS
 from pointforms.geometry import choice
 from pointforms.geometry.choice import Votes
 from pointforms.manifolds import circle, relative_error, sphere
@@ -34,9 +34,7 @@ def test_with_nothing_given_the_field_is_nearly_the_best(case, rng):
     sample = CASES[case](rng)
     field = pf.gram_field(sample.points)
     assert field.dimension == sample.dimension
-    fixed = [
-        pf.gram_field(sample.points, neighbors=k, dimension=sample.dimension) for k in COUNTS
-    ]
+    fixed = [pf.gram_field(sample.points, neighbors=k, dimension=sample.dimension) for k in COUNTS]
     least = min(relative_error(one, sample) for one in fixed)
     assert relative_error(field, sample) < 1.3 * least
 
@@ -71,7 +69,7 @@ class TestAgreement:
     def mixture(self, rng):
         """A line, a square and a ball, far from each other."""
         parts = [np.pad(rng.uniform(size=(200, d)), ((0, 0), (0, 3 - d))) for d in (1, 2, 3)]
-        return np.concatenate([part + [9.0 * i, 0, 0] for i, part in enumerate(parts)])
+        return np.concatenate([part + np.array([9.0 * i, 0, 0]) for i, part in enumerate(parts)])
 
     def test_points_of_a_manifold_agree(self, rng):
         field = pf.gram_field(sphere(500, rng).points)
@@ -79,7 +77,7 @@ class TestAgreement:
         assert pf.Geometry(field.points).agreement == field.agreement
 
     def test_a_doubtful_dimension_warns_where_it_was_asked_for(self, mixture):
-        with pytest.warns(UserWarning, match=r"dimension \d is doubtful: only \d+%") as caught:
+        with pytest.warns(UserWarning, match=r"dimension \d is doubtful: only \d+ %") as caught:
             assert pf.gram_field(mixture).agreement < 0.5
         assert caught[0].filename == __file__
         with pytest.warns(UserWarning, match="doubtful") as caught:

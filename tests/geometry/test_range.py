@@ -132,7 +132,7 @@ def test_options_without_a_meaning_are_refused(options, message):
 
 
 def test_errors_name_what_to_use_instead():
-    field = pf.gram_field(1e150 * NORMAL)
+    field = pf.gram_field(1e150 * NORMAL, dimension=3)
     with pytest.raises(ValueError, match=r'use measure\("volume-normalized"\)'):
         field.measure("volume")
     with pytest.raises(ValueError, match="use log_density"):

@@ -59,8 +59,8 @@ class Choice:
         if self.agreement is not None and self.agreement < _DOUBTFUL:
             warn_caller(
                 f"the estimated dimension {self.dimension} is doubtful: only "
-                f"{self.agreement:.0%} of the points have neighbourhoods of that dimension. Give "
-                "dimension=... if you know it"
+                f"{int(100 * self.agreement)} % of the points have neighbourhoods of that "
+                "dimension. Give dimension=... if you know it"
             )
 
 

@@ -35,11 +35,14 @@ from pointforms.geometry.ties import nearest, nearest_of, resolution, shares
 from pointforms.geometry.truncation import kept_second_moment
 from pointforms.geometry.units import own_units
 
-CANDIDATES = (16, 32, 64, 128, 256)
+CANDIDATES = (8, 16, 32, 64, 128, 256)
+# The first of them is for clouds of at most this many points.
+_FEW = 128
 # Length of the lists of all points in clouds of more than the second number of points.
 _LIST, _SMALL = 32, 320
-# A wider neighbourhood than this share of its cloud is not local.
-_LOCAL = 0.6
+# The largest share of its cloud that a neighbourhood has to estimate the dimension, and to be
+# compared from the start.
+_NARROW, _LOCAL = 0.5, 0.6
 # A wider neighbourhood is tried where the distance falls to this share with the last doubling.
 _FALLING = 0.95
 # The distances are averages over one point in 12, within bounds.
@@ -71,8 +74,9 @@ class Evidence:
         n, D = self._points.shape[1:]
         # a small cloud has nothing to compare
         limit = max(_LIST, int(_LOCAL * n)) if n > _LIST else 0
-        self.counts = [k for k in CANDIDATES if k <= limit]
-        widest = self.counts[-1] if self.counts else min(n, CANDIDATES[0])
+        candidates = CANDIDATES[0 if n <= _FEW else 1 :]
+        self.counts = [k for k in candidates if k <= limit]
+        widest = self.counts[-1] if self.counts else min(n, CANDIDATES[1])
         most = 4 * BLOCK // (widest * D)  # limits the memory of wide neighbourhoods
         rows = max(_MIN_ROWS, min(_MAX_ROWS, n // _POINTS_PER_ROW))
         self._rows = representatives(self._points, min(rows, max(1, most)), self._scale)[0]
@@ -101,9 +105,9 @@ class Evidence:
         The kernel has the width of each neighbourhood, which needs no dimension. At a count that
         the cloud is too small for, the angles are those of its widest neighbourhoods.
         """
-        near = self._neighborhoods
-        counts = tuple(near)
-        covariances = [one.covariance(one.sq / (4 * one.r0.square())) for one in near.values()]
+        n, near = self._points.shape[1], self._neighborhoods
+        counts = tuple(k for k in near if k <= max(_NARROW * n, CANDIDATES[1]))
+        covariances = [near[k].covariance(near[k].sq / (4 * near[k].r0.square())) for k in counts]
         angles = projector_angles(_spectra(covariances).cpu().numpy(), counts)
         places = [max(0, sum(j <= k for j in counts) - 1) for k in CANDIDATES]
         return Angles(angles.sine[places], angles.spread_sine[places], angles.share[places])
@@ -116,39 +120,49 @@ class Evidence:
         d = self._points.new_full((1, 1), float(dimension))
         n, widest = self._points.shape[1], counts[-1]
         if n <= _SMALL:
-            result = self._distances(self._neighborhoods, self._densities(counts, d), d)
+            result = self._exact_distances(counts, d)
         else:
             result = self._distances_by_short_lists(widest, d)
-        before = counts[-2]
-        while widest < min(n, CANDIDATES[-1]) and result[widest] < _FALLING * result[before]:
-            before, widest = widest, min(2 * widest, n)
-            result |= self._distances(self._nearest([widest]), self._densities([widest], d), d)
+        wider = sorted({min(n, k) for k in CANDIDATES if k > widest})
+        if wider and result[widest] < _FALLING * result[counts[-2]]:
+            result |= self._exact_distances(wider, d)
         return {k: result[k] for k in sorted(result) if k >= counts[0]}
 
-    def _densities(self, counts: list[int], d: Tensor) -> dict[int, Tensor]:
-        """Return log q (1, n) by the neighbour count, from lists of that length."""
+    def _exact_distances(self, counts: list[int], d: Tensor) -> dict[int, float]:
+        """Return the distances by the neighbour count, from lists of that length."""
         if self.lists.sq.shape[-1] < min(counts[-1] + 1, self._points.shape[1]):
-            self.lists = _sorted_lists(self._points, CANDIDATES[-1] + 1, self._search)
-        densities = {}
-        for k in counts:
-            r0 = local_scale(self.lists.nearest_sq(usual_density_neighbors(k)))
-            densities[k] = listed_log_density(nearest(self.lists, self._points, k), r0, d)
-        return densities
+            self.lists = _sorted_lists(self._points, counts[-1] + 1, self._search)
+        lists, scales = self.lists, {}
+        for k0 in {usual_density_neighbors(k) for k in counts}:
+            scales[k0] = local_scale(lists.nearest_sq(k0))
+        densities = [
+            listed_log_density(
+                nearest(lists, self._points, k), scales[usual_density_neighbors(k)], d
+            )
+            for k in counts
+        ]
+        listed = all(k in self._neighborhoods for k in counts)
+        near = self._neighborhoods if listed else self._nearest(counts)
+        found = self._distances([near[k] for k in counts], densities, d)
+        return dict(zip(counts, found, strict=True))
 
     def _distances_by_short_lists(self, widest: int, d: Tensor) -> dict[int, float]:
         """Return the distances up to k = `widest` from lists of 32: see the module."""
         lists = self.lists
         half, full = (nearest(lists, self._points, k) for k in (_LIST // 2, _LIST))
-        densities = self._densities([16, 32], d)
-        densities[64] = log_density(full, local_scale(lists.nearest_sq(16)), d)[1]
-        result = self._distances(self._neighborhoods, densities, d)
-        smooth = {64: half.mean(densities[32])}
-        smooth[128] = full.mean(smooth[64])
+        narrow, wide = (local_scale(lists.nearest_sq(k0)) for k0 in (8, 16))
+        exact = [listed_log_density(one, narrow, d) for one in (half, full)]
+        exact.append(log_density(full, wide, d)[1])
+        smooth = [half.mean(exact[1])]
+        smooth.append(full.mean(smooth[0]))
         if widest > 128:
-            smooth[256] = full.mean(full.mean(smooth[128]))
-        found = self._distances(self._neighborhoods, smooth, d)
-        excess = max(0.0, found.pop(64) ** 2 - result[64] ** 2)
-        for k, distance in found.items():
+            smooth.append(full.mean(full.mean(smooth[1])))
+        counts = [16, 32, 64, 64, 128, 256][: 3 + len(smooth)]
+        near = [self._neighborhoods[k] for k in counts]
+        found = self._distances(near, [*exact, *smooth], d)
+        result = dict(zip(counts[:3], found[:3], strict=True))
+        excess = max(0.0, found[3] ** 2 - found[2] ** 2)
+        for k, distance in zip(counts[4:], found[4:], strict=True):
             result[k] = max(0.0, distance**2 - excess * 64 / k) ** 0.5
         return result
 
@@ -160,7 +174,20 @@ class Evidence:
             found = nearest_of(x, rows, counts[-1], 4 * BLOCK // (len(rows) * x.shape[1]))
         sq, index = found
         z = x[index] - x[rows].unsqueeze(1)
-        return {k: _Neighborhoods.nearest(sq, index, z, k, len(x)) for k in counts}
+        gaps = sq.sqrt().diff() <= resolution(sq.dtype)
+        tied = bool(gaps[:, counts[0] - 1 :].any())
+        scales = {}
+        for k0 in {usual_density_neighbors(k) for k in counts}:
+            scales[k0] = local_scale(sq[:, :k0].unsqueeze(0))[0].unsqueeze(-1)
+        near = {}
+        for k in counts:
+            share = shares(sq, k) if tied else None
+            width = k if share is None else sq.shape[1]
+            # nothing is cut off where every point is a neighbour
+            last = sq[:, k - 1 : k] if k < len(x) else torch.full_like(sq[:, :1], torch.inf)
+            r0 = scales[usual_density_neighbors(k)]
+            near[k] = _Neighborhoods(sq[:, :width], index[:, :width], z[:, :width], share, r0, last)
+        return near
 
     def _listed(self, k: int) -> tuple[Tensor, Tensor] | None:
         """Return the lists of the chosen points, if they have the k nearest and all tied ones."""
@@ -177,12 +204,11 @@ class Evidence:
         return torch.where(sq > resolution(sq.dtype) ** 2, sq, 0.0), lists.index[0, self._rows]
 
     def _distances(
-        self, neighborhoods: dict[int, _Neighborhoods], densities: dict[int, Tensor], d: Tensor
-    ) -> dict[int, float]:
-        """Return the mean of ‖G - Π‖ / √d with ρ ∝ q^β, by the neighbour count."""
+        self, neighborhoods: list[_Neighborhoods], densities: list[Tensor], d: Tensor
+    ) -> list[float]:
+        """Return the mean of ‖G - Π‖ / √d with ρ ∝ q^β for each log q (1, n)."""
         covariances, rates, last = [], [], []
-        for k, log_q in densities.items():
-            near = neighborhoods[k]
+        for near, log_q in zip(neighborhoods, densities, strict=True):
             log_rho = _BETA * log_q[0]
             log_rho = log_rho + (near.r0.log().mean() - log_rho[self._rows].mean())
             own = log_rho[self._rows].unsqueeze(-1)
@@ -197,11 +223,11 @@ class Evidence:
         trace = values.sum(-1).mean(1)[:, None, None]
         values *= rank / np.where(trace > 0, trace, 1.0)
         values[..., :rank] -= 1
-        distances = np.linalg.norm(values, axis=-1).mean(1) / rank**0.5
-        return dict(zip(densities, distances.tolist(), strict=True))
+        distances: list[float] = (np.linalg.norm(values, axis=-1).mean(1) / rank**0.5).tolist()
+        return distances
 
     def _scale(self) -> Tensor:
-        count = min(self._points.shape[1], CANDIDATES[0])
+        count = min(self._points.shape[1], CANDIDATES[1])
         return local_scale(neighbor_lists(self._points, count).nearest_sq(count))
 
 
@@ -215,16 +241,6 @@ class _Neighborhoods:
     share: Tensor | None  # (m, w), their weights
     r0: Tensor  # (m, 1), the local scale
     last: Tensor  # (m, 1), the last squared distance
-
-    @classmethod
-    def nearest(cls, sq: Tensor, index: Tensor, z: Tensor, k: int, n: int) -> _Neighborhoods:
-        share = shares(sq, k)
-        r0 = local_scale(sq[:, : usual_density_neighbors(k)].unsqueeze(0))[0].unsqueeze(-1)
-        # nothing is cut off where every point is a neighbour
-        last = sq[:, k - 1 : k] if k < n else torch.full_like(r0, torch.inf)
-        if share is not None:
-            return cls(sq, index, z, share, r0, last)
-        return cls(sq[:, :k], index[:, :k], z[:, :k], None, r0, last)
 
     def covariance(self, exponent: Tensor) -> Tensor:
         """Return covariances with the kernel exp(-exponent) (m, w), or Gram matrices if smaller.

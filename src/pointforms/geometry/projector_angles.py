@@ -20,10 +20,10 @@ import numpy as np
 
 #: Neighbours that a tangent space needs per dimension.
 PER_DIMENSION = 4
-# c in the spread (1 ± √(c d/k))² of eigenvalues at k neighbours. Points of a kernel count in part,
-# and their radii vary less than Gaussian ones: calibrated on cubes, Gaussians, spheres and
+# c and k₁ in the spread (1 ± √γ)² of eigenvalues, γ = c d / (k + k₁). Points of a kernel count in
+# part, and their radii vary less than Gaussian ones: calibrated on cubes, Gaussians, spheres and
 # rotations of 1 to 12 dimensions.
-_SPREAD = 0.5
+_SPREAD, _MORE = 0.5, 16
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ def projector_angles(values: np.ndarray, counts: tuple[int, ...]) -> Angles:
 def _projectors(counts: tuple[int, ...], length: int) -> tuple[np.ndarray, np.ndarray]:
     """Return spectra of projectors as unit vectors, and which of their ranks can be told.
 
-    The spectra (2, counts, length, ranks) are 1 up to their rank, or fall evenly from
-    (1 + √(c d/k))² to (1 - √(c d/k))². What can be told is (counts, ranks).
+    The spectra (2, counts, length, ranks) are 1 up to their rank, or fall evenly from (1 + √γ)² to
+    (1 - √γ)². What can be told is (counts, ranks).
     """
     k = np.array(counts)[:, None]
     d = np.arange(1, max(1, min(length, counts[-1] // PER_DIMENSION)) + 1)
-    root = np.minimum(np.sqrt([0 * d / k, _SPREAD * d / k]), 1.0)[:, :, None]
+    root = np.minimum(np.sqrt([0 * d / k, _SPREAD * d / (k + _MORE)]), 1.0)[:, :, None]
     place = (np.arange(length)[:, None] + 0.5) / d
     spectra = np.where(place < 1, (1 + root) ** 2 - 4 * root * place, 0.0)
     unit: np.ndarray = spectra / np.linalg.norm(spectra, axis=-2, keepdims=True)

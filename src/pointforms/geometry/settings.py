@@ -51,7 +51,7 @@ class GramSettings:
     neighbors : int or "auto", default "auto"
         Number of points in each neighbourhood, the point itself included; a smaller cloud is its
         own neighbourhood. Points tied at the last distance share the places that are left. "auto"
-        chooses 16 to 256, once for all clouds of a call: those whose Gram field is nearest to
+        chooses 8 to 256, once for all clouds of a call: those whose Gram field is nearest to
         projectors of rank d.
     dimension : int, "local-pca" or None, default None
         Intrinsic dimension d. None estimates it, once for all clouds of a call, as the rank of the
