@@ -139,6 +139,8 @@ class Measured:
         Mean error of G, and mean angle of tangents in degrees, with nothing given.
     chosen : tuple of int
         The neighbour count of each seed.
+    former : float
+        Mean error of G with the defaults before version 0.3.0: 32 neighbours, local PCA.
     fixed : dict of int to float
         Mean error of G by the fixed neighbour count, with the true dimension.
     best_angle : float
@@ -156,6 +158,7 @@ class Measured:
     error: float
     angle: float
     chosen: tuple[int, ...]
+    former: float
     fixed: dict[int, float]
     best_angle: float
     right: float
@@ -172,6 +175,9 @@ def measure(case: str, sampler: Sampler) -> Measured:
     """Measure one case."""
     samples = [sampler(np.random.default_rng(seed)) for seed in SEEDS]
     fields = [pf.gram_field(sample.points) for sample in samples]
+    former = [
+        pf.gram_field(sample.points, neighbors=32, dimension="local-pca") for sample in samples
+    ]
     fixed = {
         k: [pf.gram_field(s.points, neighbors=k, dimension=s.dimension) for s in samples]
         for k in COUNTS
@@ -189,6 +195,7 @@ def measure(case: str, sampler: Sampler) -> Measured:
         _mean(relative_error, fields, samples),
         _mean(tangent_angle, fields, samples),
         tuple(field.neighbors for field in fields),
+        _mean(relative_error, former, samples),
         {k: _mean(relative_error, fixed[k], samples) for k in COUNTS},
         min(_mean(tangent_angle, fixed[k], samples) for k in COUNTS),
         float(np.mean([field.dimension == d for field in fields])),
@@ -208,16 +215,16 @@ def _mean(
 def markdown(measured: list[Measured]) -> str:
     """Return the table of all cases."""
     lines = [
-        "| sample | error | best fixed (k) | ratio | chosen k | angle (best fixed) | d right "
-        "| points agree | time |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| sample | error | best fixed (k) | ratio | before 0.3.0 | chosen k "
+        "| angle (best fixed) | d right | points agree | time |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for one in measured:
         k = min(one.fixed, key=one.fixed.__getitem__)
         chosen = sorted(set(one.chosen))
         lines.append(
             f"| {one.case} | {one.error:.3f} | {one.fixed[k]:.3f} ({k}) | {one.ratio:.2f} | "
-            f"{', '.join(map(str, chosen))} | {one.angle:.2f}° ({one.best_angle:.2f}°) | "
+            f"{one.former:.3f} | {', '.join(map(str, chosen))} | {one.angle:.2f}° ({one.best_angle:.2f}°) | "
             f"{one.right:.0%} | {one.agreement:.0%} | {one.time:.2f} |"
         )
     return "\n".join(lines) + "\n"
@@ -243,6 +250,8 @@ def main(docs: Path | None = None) -> list[str]:
     results.add(case, "error / best fixed, median", float(np.median(ratios)), 1.1)
     results.add(case, "error / best fixed, nine of ten", float(np.quantile(ratios, 0.9)), 1.3)
     results.add(case, "error / best fixed, worst", float(ratios.max()), 1.6)
+    former = [one.former / min(one.fixed.values()) for one in measured]
+    results.note(case, "before 0.3.0, worst", f"{max(former):.2f}")
     right = float(np.mean([one.right for one in measured]))
     results.add(case, "dimension right", right, 0.95, lower=False)
     results.add(case, "time, worst", max(one.time for one in measured), 1.5)
