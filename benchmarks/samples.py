@@ -113,6 +113,48 @@ def gaussian(d: int, n: int, rng: np.random.Generator) -> Sample:
     return _flat(rng.normal(size=(n, d)))
 
 
+def cylinder(n: int, rng: np.random.Generator) -> Sample:
+    """Radius 1, height 2, with two boundaries."""
+    t, z, zero = rng.uniform(0, 2 * np.pi, n), rng.uniform(-1, 1, n), np.zeros(n)
+    return _sample(
+        [np.cos(t), np.sin(t), z], [[-np.sin(t), np.cos(t), zero], [zero, zero, zero + 1]]
+    )
+
+
+def paraboloid(n: int, rng: np.random.Generator) -> Sample:
+    """z = x² + y² over a Gaussian: dense at the vertex, sparse outside."""
+    x, y, one, zero = *rng.normal(size=(2, n)), np.ones(n), np.zeros(n)
+    return _sample([x, y, x**2 + y**2], [[one, zero, 2 * x], [zero, one, 2 * y]])
+
+
+def veronese(n: int, rng: np.random.Generator) -> Sample:
+    """The projective plane in R^9: the matrices u uᵀ of unit vectors u."""
+    u = sphere(n, rng).points.numpy()
+    basis = np.linalg.svd(u[:, None, :])[2][:, 1:]  # two directions orthogonal to u
+    tangents = [(np.einsum("ni,nj->nij", u, e) + np.einsum("ni,nj->nij", e, u)) for e in
+                (basis[:, 0], basis[:, 1])]  # fmt: skip
+    points = np.einsum("ni,nj->nij", u, u).reshape(n, 9)
+    return _sample(list(points.T), [list(t.reshape(n, 9).T) for t in tangents])
+
+
+def torus_3(n: int, rng: np.random.Generator) -> Sample:
+    """The flat 3-torus in R^6."""
+    t, zero = rng.uniform(0, 2 * np.pi, (3, n)), np.zeros(n)
+    points = [f(a) for a in t for f in (np.cos, np.sin)]
+    tangents = [[zero] * (2 * i) + [-np.sin(a), np.cos(a)] + [zero] * (4 - 2 * i)
+                for i, a in enumerate(t)]  # fmt: skip
+    return _sample(points, tangents)
+
+
+def lissajous(n: int, rng: np.random.Generator) -> Sample:
+    """A closed curve in R^3 that passes close to itself."""
+    t = rng.uniform(0, 2 * np.pi, n)
+    return _sample(
+        [np.cos(3 * t), np.sin(2 * t), np.cos(5 * t)],
+        [[-3 * np.sin(3 * t), 2 * np.cos(2 * t), -5 * np.sin(5 * t)]],
+    )
+
+
 def noisy(sampler: Sampler, deviation: float) -> Sampler:
     """Return a sampler that adds Gaussian noise."""
 

@@ -63,11 +63,21 @@ def test_clouds_vote_by_their_mean():
 def test_the_scale_is_chosen_before_the_rank():
     """At the first scale the cloud looks like noise of rank 3, at the second like a surface."""
     angles = Angles(
+        (16, 64),
         np.array([[0.9, 0.5, 0.2], [0.8, 0.1, 0.4]]),
         np.array([[0.9, 0.5, 0.01], [0.8, 0.2, 0.3]]),
         np.array([[0.0, 0.1, 0.9], [0.0, 0.8, 0.2]]),
     )
     assert nearest_rank(angles) == (2, 0.8)
+
+
+def test_wider_neighborhoods_of_a_higher_rank_are_not_asked():
+    """A flat torus in R^4 is a surface near by, and as a whole equally wide in four directions."""
+    sine = np.array([[0.9, 0.3, 0.5, 0.6], [0.9, 0.4, 0.4, 0.1]])
+    share = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    assert nearest_rank(Angles((16, 64), sine, sine, share)) == (2, 1.0)
+    # but few neighbours may tell too few dimensions
+    assert nearest_rank(Angles((8, 64), sine, sine, share)) == (4, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from pointforms.geometry.units import own_units
 
 CANDIDATES = (8, 16, 32, 64, 128, 256)
 # The first of them is for clouds of at most this many points.
-_FEW = 128
+_FEW = 200
 # Length of the lists of all points in clouds of more than the second number of points.
 _LIST, _SMALL = 32, 320
 # The largest share of its cloud that a neighbourhood has to estimate the dimension, and to be
@@ -110,7 +110,9 @@ class Evidence:
         covariances = [near[k].covariance(near[k].sq / (4 * near[k].r0.square())) for k in counts]
         angles = projector_angles(_spectra(covariances).cpu().numpy(), counts)
         places = [max(0, sum(j <= k for j in counts) - 1) for k in CANDIDATES]
-        return Angles(angles.sine[places], angles.spread_sine[places], angles.share[places])
+        return Angles(
+            CANDIDATES, angles.sine[places], angles.spread_sine[places], angles.share[places]
+        )
 
     def distances(self, dimension: int) -> dict[int, float]:
         """Return the distance to projectors of rank d by the neighbour count k ≥ 4 d."""

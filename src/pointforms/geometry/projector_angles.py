@@ -9,6 +9,9 @@ The neighbour count with the smallest mean sine for any d is the scale at which 
 like a manifold. In many dimensions few points spread the d large eigenvalues, between (1 ± √(d/k))²
 (Marchenko and Pastur 1967), so that the last of them look small. So d is the rank of the nearest
 projectors at that scale whose eigenvalues are spread in the same way.
+
+Noise makes narrow neighbourhoods look thicker than wide ones. Where a wider one has a higher rank,
+the manifold bends inside it, and it is not asked.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ import numpy as np
 
 #: Neighbours that a tangent space needs per dimension.
 PER_DIMENSION = 4
+# Neighbours per dimension with which a rank is certain not to be too low.
+_SURE = 8
 # c and k₁ in the spread (1 ± √γ)² of eigenvalues, γ = c d / (k + k₁). Points of a kernel count in
 # part, and their radii vary less than Gaussian ones: calibrated on cubes, Gaussians, spheres and
 # rotations of 1 to 12 dimensions.
@@ -32,6 +37,8 @@ class Angles:
 
     Attributes
     ----------
+    counts : tuple of int
+        The neighbour counts, ascending.
     sine : ndarray, shape (counts, r)
         Mean sine of the angle to the nearest projector of each rank; 1, the largest there is, for
         ranks above a quarter of the count, which cannot be told.
@@ -41,6 +48,7 @@ class Angles:
         Share of the points whose nearest projector with spread eigenvalues has that rank.
     """
 
+    counts: tuple[int, ...]
     sine: np.ndarray
     spread_sine: np.ndarray
     share: np.ndarray
@@ -55,12 +63,27 @@ class Angles:
 
 
 def nearest_rank(*clouds: Angles) -> tuple[int, float]:
-    """Return the rank of the projectors nearest to several clouds, and the share that agrees."""
-    ranks = max(angles.sine.shape[1] for angles in clouds)
-    sine, spread_sine, share = np.mean([angles.table(ranks) for angles in clouds], 0)
-    count = sine.min(-1).argmin()
-    rank = int(spread_sine[count].argmin())
-    return rank + 1, float(share[count, rank])
+    """Return the rank of the projectors nearest to several clouds, and the share that agrees.
+
+    The angles of all clouds are at the same neighbour counts.
+    """
+    most = max(angles.sine.shape[1] for angles in clouds)
+    sine, spread_sine, share = np.mean([angles.table(most) for angles in clouds], 0)
+    ranks = spread_sine.argmin(-1) + 1
+    local = _before_it_bends(clouds[0].counts, ranks)
+    count = sine[:local].min(-1).argmin()
+    return int(ranks[count]), float(share[count, ranks[count] - 1])
+
+
+def _before_it_bends(counts: tuple[int, ...], ranks: np.ndarray) -> int:
+    """Return the number of counts up to which no rank exceeds one that was told before."""
+    told = np.inf
+    for i, (k, rank) in enumerate(zip(counts, ranks, strict=True)):
+        if rank > told:
+            return i
+        if _SURE * rank <= k:
+            told = min(told, rank)
+    return len(counts)
 
 
 def projector_angles(values: np.ndarray, counts: tuple[int, ...]) -> Angles:
@@ -81,7 +104,7 @@ def projector_angles(values: np.ndarray, counts: tuple[int, ...]) -> Angles:
     sine = np.where(told, np.sqrt(1 - cosine**2).mean(-2), 1.0)
     nearest = np.where(told[:, None], cosine[1], -1.0).argmax(-1)[..., None]
     share = ((nearest == np.arange(told.shape[-1])) & varied).sum(1) / np.maximum(varied.sum(1), 1)
-    return Angles(sine[0], sine[1], share)
+    return Angles(counts, sine[0], sine[1], share)
 
 
 @lru_cache(maxsize=256)
