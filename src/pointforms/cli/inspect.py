@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from pointforms.cli import options
 from pointforms.cli.console import echo, print_table, use_one_thread
+from pointforms.support.progress import track
 from pointforms.support.table import Column, Table
 
 _COLUMNS = (
@@ -16,6 +18,7 @@ _COLUMNS = (
     Column("points", "points"),
     Column("neighbors", "neighbours"),
     Column("dimension", "dimension"),
+    Column("agreement", "points agree", "{:.0%}".format),
     Column("scale", "scale ρ", "{:.4g}".format),
     Column("off_tangent", "off-tangent share", "{:.1%}".format),
 )
@@ -38,10 +41,12 @@ def inspect(
     """Estimate the geometry of every cloud of a table.
 
     Columns: the number of points; the number of neighbours of each; the intrinsic dimension; the
-    scale ρ, a typical width of a neighbourhood; and the off-tangent share, the part of the local
-    variance outside the tangent space, which comes from noise and curvature.
+    share of points whose own neighbourhood has that dimension; the scale ρ, a typical width of a
+    neighbourhood; and the off-tangent share, the part of the local variance outside the tangent
+    space, which comes from noise and curvature. Neighbours and dimension are chosen for each cloud
+    by itself.
     """
-    from pointforms.geometry import gram_fields
+    from pointforms.geometry import gram_field
     from pointforms.io import read_npz, read_table
 
     use_one_thread()
@@ -54,18 +59,24 @@ def inspect(
     total = len(clouds)
     clouds = clouds.at_least(min_points)
     count: Any = int(neighbors) if neighbors.isdecimal() else neighbors
-    fields = gram_fields(clouds, neighbors=count, progress=True, n_jobs=-1)
-    rows = [
-        {
-            "cloud": name,
-            "points": len(field),
-            "neighbors": field.neighbors,
-            "dimension": field.dimension,
-            "scale": float(field.scale.log().mean().exp()),
-            "off_tangent": field.off_tangent_share(),
-        }
-        for name, field in zip(clouds.ids[:most], fields, strict=False)
-    ]
+    shown = clouds[:most]
+    rows = []
+    with track(len(shown), "Gram fields", True) as advance, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the estimated dimension")  # it has a column
+        for name, points in zip(shown.ids, shown, strict=True):
+            field = gram_field(points, neighbors=count)
+            rows.append(
+                {
+                    "cloud": name,
+                    "points": len(field),
+                    "neighbors": field.neighbors,
+                    "dimension": field.dimension,
+                    "agreement": field.agreement,
+                    "scale": float(field.scale.log().mean().exp()),
+                    "off_tangent": field.off_tangent_share(),
+                }
+            )
+            advance(1)
     echo(f"features: {', '.join(clouds.feature_names)}")
     print_table(Table(repr(clouds), _COLUMNS, rows))
     if len(clouds) < total:

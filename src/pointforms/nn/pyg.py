@@ -28,7 +28,8 @@ class AttachGramFactor:
     measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
         Weights of the points.
     options : dict or None, default None
-        Keyword arguments of :func:`pointforms.gram_field`.
+        Keyword arguments of :func:`pointforms.gram_field`. Clouds are transformed one by one:
+        give `neighbors` and `dimension`, so that all have the same.
 
     Examples
     --------
