@@ -20,7 +20,7 @@ from pointforms.estimators.convergence import never_improved, warn_if_never_impr
 from pointforms.estimators.targets import ClassTargets, NumberTargets
 from pointforms.estimators.trainer import Fit, Fitted
 
-OPTIONS = SMALL | {"epochs": 20, "patience": 8, "neighbors": 32}
+OPTIONS = SMALL | {"epochs": 20, "patience": 8, "neighbors": 32, "dimension": "local-pca"}
 
 
 @pytest.fixture(scope="module")
