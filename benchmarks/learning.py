@@ -15,7 +15,6 @@ from benchmarks.tables import Results
 from pointforms.estimators import cross_fit
 from pointforms.estimators.targets import ClassTargets
 from pointforms.estimators.trainer import Schedule
-from pointforms.models.registry import COMPARED_GEOMETRY
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.stores import FieldStore
 
@@ -25,7 +24,7 @@ def comparison_layer(results: Results) -> None:
     rng = np.random.default_rng(0)
     clouds = [rng.normal(size=(256, 12)).astype(np.float32) for _ in range(32)]
     for degree, rank, reach in ((1, None, 0.45), (2, None, 2.2), (2, 6, 0.8)):
-        fields = pf.gram_fields(clouds, dimension=4, rank=rank, **COMPARED_GEOMETRY)
+        fields = pf.gram_fields(clouds, neighbors=32, dimension=4, rank=rank)
         batch = FieldStore(fields, degrees=(degree,)).gather(torch.arange(32))
         layer = PointForms(12, degree, forms=8)
 
@@ -47,7 +46,7 @@ def comparison_layer(results: Results) -> None:
 def many_fits(results: Results, epochs: int = 15) -> None:
     """Train 5 folds × 5 seeds of circles-vs-lines; time the plain loop on some of them."""
     task = pf.tasks.load("circles-vs-lines")
-    estimator = pf.PointFormClassifier(epochs=epochs, dimension=1, **COMPARED_GEOMETRY)
+    estimator = pf.PointFormClassifier(epochs=epochs, neighbors=32, dimension=1)
     fields = estimator.prepare(task.clouds)
     cores = os.cpu_count() or 1
 

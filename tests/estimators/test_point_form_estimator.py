@@ -8,6 +8,7 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.neighbors import kneighbors_graph
 from tests.helpers.small_fits import SMALL
 
 import pointforms as pf
@@ -78,6 +79,35 @@ def test_given_numbers_are_those_of_prepared_fields(data):
     alone = pf.PointFormClassifier(**options).fit(clouds[:20], y[:20])
     assert (shared.neighbors_, shared.dimension_) == (12, 2)
     np.testing.assert_array_equal(shared.predict_proba(clouds), alone.predict_proba(clouds))
+
+
+def test_fields_with_contradicting_numbers_are_refused(data):
+    clouds, y, *_ = data
+    fields = pf.gram_fields(clouds[:20], neighbors=9, dimension=2)
+    for options in ({"neighbors": 12}, {"dimension": 1}):
+        [(name, number)] = options.items()
+        with pytest.raises(ValueError, match=f"{name} is {min(number, 9 if number > 2 else 1)} "):
+            pf.PointFormClassifier(**(SMALL | options)).fit(fields, y[:20])
+    others = pf.gram_fields(clouds[20:40], neighbors=9, dimension=1)
+    with pytest.raises(ValueError, match="dimension is 1 and 2: expected one number"):
+        pf.PointFormClassifier(**SMALL).fit([*fields, *others], y[:40])
+
+
+def test_fields_of_graphs_are_never_computed_again(data, rng):
+    clouds, y, *_ = data
+    mixed = [rng.normal(size=(48, 2)) if i % 3 == 0 else cloud for i, cloud in enumerate(clouds)]
+
+    def fields(**options):
+        graphs = [kneighbors_graph(cloud, 12, mode="distance") for cloud in mixed]
+        pairs = zip(mixed, graphs, strict=True)
+        return [pf.Geometry(c, distances=graph, **options).gram_field() for c, graph in pairs]
+
+    clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1}))
+    with pytest.raises(ValueError, match="dimension is 1 and 2"):
+        clf.fit(fields(), y)
+    given = fields(dimension=1)
+    prepared = clf.fit(given, y).prepare(given)
+    assert all(a.factor is b.factor for a, b in zip(prepared, given, strict=True))
 
 
 def test_fields_with_numbers_of_their_own_keep_them(data):

@@ -420,6 +420,14 @@ class TestSavedBy010:
         again = pf.load(tmp_path / "again")
         np.testing.assert_allclose(getattr(again, method)(clouds), expected, atol=1e-6)
 
+    def test_neighbors_that_were_chosen_for_each_cloud_are_fixed_with_a_warning(self, tmp_path):
+        clouds = list(np.load(SAVED_BY_0_1_0 / "clouds.npy"))
+        with pytest.warns(UserWarning, match="it now uses 32 for all, and predicts differently"):
+            old = pf.load(changed(tmp_path, options__neighbors="auto"))
+        assert old.neighbors_ == 32
+        alone = np.concatenate([old.predict_proba([cloud]) for cloud in clouds])
+        np.testing.assert_allclose(old.predict_proba(clouds), alone, atol=1e-6)
+
     def test_labels_are_those_of_fit(self):
         estimator = pf.load(SAVED_BY_0_1_0 / "classifier")
         assert estimator.classes_.tolist() == ["round", "wide"]

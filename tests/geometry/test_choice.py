@@ -77,12 +77,17 @@ class TestAgreement:
         assert pf.Geometry(field.points).agreement == field.agreement
 
     def test_a_doubtful_dimension_warns_where_it_was_asked_for(self, mixture):
-        with pytest.warns(UserWarning, match=r"dimension \d is doubtful: only \d+ %") as caught:
+        with pytest.warns(UserWarning, match=r"dimension \d is doubtful: less than half") as caught:
             assert pf.gram_field(mixture).agreement < 0.5
         assert caught[0].filename == __file__
         with pytest.warns(UserWarning, match="doubtful") as caught:
             pf.gram_fields([mixture, mixture[:400]])
         assert caught[0].filename == __file__
+
+    def test_clouds_too_small_to_tell_more_are_doubtful(self, rng):
+        with pytest.warns(UserWarning, match="the estimated dimension 4 is doubtful"):
+            assert pf.gram_field(rng.normal(size=(50, 12))).agreement == 0
+        assert pf.gram_field(rng.normal(size=(300, 12))).dimension == 12
 
     def test_a_given_dimension_does_not(self, mixture):
         with warnings.catch_warnings():
@@ -111,6 +116,30 @@ class TestManyClouds:
         fields = pf.gram_fields([*tiny, *curves])
         assert {field.dimension for field in fields} == {1}
         assert fields[-1].neighbors == pf.gram_fields(curves)[0].neighbors
+
+    def test_small_clouds_abstain_from_dimensions_they_cannot_tell(self, rng):
+        clouds = [*(rng.normal(size=(10, 3)) for _ in range(3)), rng.normal(size=(3000, 3))]
+        fields = pf.gram_fields(clouds)
+        assert fields[-1].dimension == 3
+        assert fields[-1].neighbors == pf.gram_field(clouds[-1]).neighbors
+
+    def test_their_order_does_not_matter(self, rng):
+        flat = [np.c_[rng.normal(size=(100, 2)), np.zeros(100)] for _ in range(40)]
+        clouds = [*flat, *(rng.normal(size=(100, 3)) for _ in range(40))]
+        settings = pf.GramSettings()
+        choices = set()
+        for _ in range(4):
+            rng.shuffle(clouds)
+            choices.add(Votes([torch.from_numpy(cloud) for cloud in clouds], settings).choose())
+        assert len(choices) == 1
+
+    def test_the_chosen_numbers_give_the_same_fields(self, rng):
+        clouds = [sphere(n, rng).points for n in (60, 80, 80)]
+        chosen = pf.gram_fields(clouds)
+        k, d = max(field.neighbors for field in chosen), chosen[0].dimension
+        given = pf.gram_fields(clouds, neighbors=k, dimension=d)
+        for a, b in zip(chosen, given, strict=True):
+            assert torch.equal(a.factor, b.factor)
 
     def test_clouds_are_asked_once(self, rng, monkeypatch):
         asked = []

@@ -80,7 +80,18 @@ def test_copies_count_once(rng):
     again = torch.cat([X, X[:40], X[:1].expand(200, -1)])
     plain, copied = Evidence(X), Evidence(again)
     np.testing.assert_allclose(copied.angles().sine, plain.angles().sine)
-    assert copied.distances(3) == pytest.approx(plain.distances(3))
+    found = copied.distances(3)
+    assert list(found.values()) == pytest.approx(list(plain.distances(3).values()))
+    # k distinct points are 3.4 k points
+    assert list(found) == [round(3.4 * k) for k in plain.distances(3)]
+
+
+@pytest.mark.parametrize("copies", [2, 10, 40])
+def test_neighborhoods_reach_beyond_the_copies_of_a_point(copies, rng):
+    X = np.tile(circle(60, rng).points.numpy(), (copies, 1))
+    field = pf.gram_field(X)
+    assert field.dimension == 1
+    assert float(field.matrix().diagonal(dim1=1, dim2=2).sum(-1).min()) > 0.2
 
 
 def test_motions_and_scales_change_nothing(rng, dtype):

@@ -15,7 +15,7 @@ FAR = 1 << 20  # neighbours with which a sample spreads no eigenvalues
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_the_spectrum_of_a_projector_has_its_rank(d):
     values = 3.0 * (np.arange(5) < d)
-    angles = projector_angles(np.broadcast_to(values, (1, 7, 5)), (FAR,))
+    angles = projector_angles(np.broadcast_to(values, (1, 7, 5)), (FAR,), 5)
     assert angles.sine[0].argmin() + 1 == d
     assert angles.sine[0, d - 1] < 1e-7
     assert nearest_rank(angles) == (d, 1.0)
@@ -26,7 +26,7 @@ def test_the_sine_is_that_of_the_angle_between_matrices(rng):
     A = rng.normal(size=(6, 4))
     G = A.T @ A
     values, vectors = np.linalg.eigh(G)
-    angles = projector_angles(values[::-1].reshape(1, 1, 4), (FAR,))
+    angles = projector_angles(values[::-1].reshape(1, 1, 4), (FAR,), 4)
     for d in range(1, 5):
         top = vectors[:, -d:] @ vectors[:, -d:].T
         cosine = np.sum(G * top) / (np.linalg.norm(G) * np.linalg.norm(top))
@@ -38,24 +38,35 @@ def test_the_sine_is_that_of_the_angle_between_matrices(rng):
 
 
 def test_ranks_above_a_quarter_of_the_neighbors_cannot_be_told():
-    angles = projector_angles(np.ones((2, 3, 10)), (16, 64))
+    angles = projector_angles(np.ones((2, 3, 10)), (16, 64), 10)
     assert angles.sine.shape == (2, 10)
-    assert (angles.sine[0, 4:] == 1).all()
-    assert (angles.spread_sine[0, 4:] == 1).all()
-    assert nearest_rank(angles)[0] == 10
+    for table in (angles.sine, angles.spread_sine, angles.share):
+        assert np.isnan(table[0, 4:]).all()
+        assert np.isfinite(table[0, :4]).all()
+    assert nearest_rank(angles) == (10, 1.0)
+    # a rank is doubtful if none above it can be told, but for the largest there is
+    assert nearest_rank(projector_angles(np.ones((1, 3, 10)), (16,), 10)) == (4, 0.0)
+    assert nearest_rank(projector_angles(np.ones((1, 3, 4)), (16,), 4)) == (4, 1.0)
     # few neighbours still tell one dimension
-    assert nearest_rank(projector_angles(np.ones((1, 3, 2)), (2,))) == (1, 1.0)
+    assert nearest_rank(projector_angles(np.ones((1, 3, 2)), (2,), 2)) == (1, 0.0)
+
+
+def test_clouds_abstain_from_ranks_that_they_cannot_tell():
+    large = projector_angles(np.ones((2, 3, 10)), (16, 64), 10)
+    small = projector_angles(np.ones((2, 3, 8)), (4, 4), 10)
+    assert small.sine.shape == (2, 1)
+    assert nearest_rank(small, small, large) == (10, 1.0)
 
 
 def test_neighborhoods_of_copies_have_no_vote():
     values = np.zeros((1, 4, 3))
     values[0, :2] = [1.0, 1.0, 0.0]
-    assert nearest_rank(projector_angles(values, (FAR,))) == (2, 1.0)
+    assert nearest_rank(projector_angles(values, (FAR,), 3)) == (2, 1.0)
 
 
 def test_clouds_vote_by_their_mean():
-    one = projector_angles(np.array([[[1.0, 0.0]]]), (64,))
-    both = projector_angles(np.array([[[1.0, 1.0, 0.1]]]), (64,))
+    one = projector_angles(np.array([[[1.0, 0.0, 0.0]]]), (64,), 3)
+    both = projector_angles(np.array([[[1.0, 1.0, 0.1]]]), (64,), 3)
     assert nearest_rank(one, one, both) == (1, pytest.approx(2 / 3))
     assert nearest_rank(one, both, both) == (2, pytest.approx(2 / 3))
 
@@ -67,6 +78,7 @@ def test_the_scale_is_chosen_before_the_rank():
         np.array([[0.9, 0.5, 0.2], [0.8, 0.1, 0.4]]),
         np.array([[0.9, 0.5, 0.01], [0.8, 0.2, 0.3]]),
         np.array([[0.0, 0.1, 0.9], [0.0, 0.8, 0.2]]),
+        3,
     )
     assert nearest_rank(angles) == (2, 0.8)
 
@@ -75,9 +87,9 @@ def test_wider_neighborhoods_of_a_higher_rank_are_not_asked():
     """A flat torus in R^4 is a surface near by, and as a whole equally wide in four directions."""
     sine = np.array([[0.9, 0.3, 0.5, 0.6], [0.9, 0.4, 0.4, 0.1]])
     share = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    assert nearest_rank(Angles((16, 64), sine, sine, share)) == (2, 1.0)
+    assert nearest_rank(Angles((16, 64), sine, sine, share, 4)) == (2, 1.0)
     # but few neighbours may tell too few dimensions
-    assert nearest_rank(Angles((8, 64), sine, sine, share)) == (4, 1.0)
+    assert nearest_rank(Angles((8, 64), sine, sine, share, 4)) == (4, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,10 @@ GEOMETRY = {
     "PointFormClassifier", "PointFormRegressor", "PointFormTransformer",
 }  # fmt: skip
 # The demo shows what a user gets without options.
-FOLLOWS_THE_DEFAULT = {("paper/demo.py", "circles", "PointFormClassifier")}
+FOLLOWS_THE_DEFAULT = {
+    ("paper/demo.py", "circles", "PointFormClassifier"),
+    ("paper/demo.py", "torus", "gram_field"),
+}
 PUBLISHED = [
     record.row
     for study in ("synthetic", "pdo")
@@ -55,11 +58,8 @@ def unstated(file: Path) -> set[tuple[str, str, str]]:
             continue
         for call in (node for node in ast.walk(outer) if isinstance(node, ast.Call)):
             name = getattr(call.func, "id", getattr(call.func, "attr", ""))
-            stated = any(
-                keyword.arg == "neighbors"
-                or (keyword.arg is None and ast.unparse(keyword.value) == "COMPARED_GEOMETRY")
-                for keyword in call.keywords
-            )
+            given = {keyword.arg or ast.unparse(keyword.value) for keyword in call.keywords}
+            stated = "COMPARED_GEOMETRY" in given or {"neighbors", "dimension"} <= given
             if name in GEOMETRY and not stated:
                 found.add((file.relative_to(PACKAGE).as_posix(), outer.name, name))
     return found

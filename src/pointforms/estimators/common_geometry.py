@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
-
 from pointforms.clouds import as_clouds, cloud_list
 from pointforms.geometry.choice import Choice, Votes
 from pointforms.geometry.field import GramField
@@ -43,9 +41,7 @@ def prepare_fields(
     given: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "cache": cache}
     if not (clouds and isinstance(clouds[0], GramField)):
         return gram_fields(clouds, **asdict(settings), **given)
-    for i, field in enumerate(clouds):
-        if not isinstance(field, GramField):
-            raise TypeError(f"item {i} is a {type(field).__name__}: expected a GramField")
+    _check_fields(clouds)
     return _with_numbers_of(settings, clouds, given)
 
 
@@ -55,15 +51,18 @@ class CommonGeometry:
     Parameters
     ----------
     clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-        The clouds, or their Gram fields.
+        The clouds, or their Gram fields. Numbers that the fields were computed with must agree
+        with each other, and with the settings.
     settings : GramSettings
-        Options of the fields. What they leave open is the median of the fields' own options if
-        all fields were computed with a given neighbour count or dimension.
+        Options of the fields.
     """
 
     def __init__(self, clouds: Any, settings: GramSettings) -> None:
         if isinstance(clouds[0], GramField):
-            settings = _settings_of(clouds, settings)
+            _check_fields(clouds)
+            k = _given("neighbors", settings.neighbors, [f.settings.neighbors for f in clouds])
+            d = _given("dimension", settings.dimension, [f.settings.dimension for f in clouds])
+            settings = replace(settings, neighbors=k, dimension=d)
             points = [field.points for field in clouds]
         else:
             points = as_clouds(clouds)
@@ -75,20 +74,23 @@ class CommonGeometry:
         return self._votes.choose(training)
 
 
-def _settings_of(fields: Sequence[GramField], settings: GramSettings) -> GramSettings:
-    """Return settings that leave open what is open there, and for any of the fields."""
+def _check_fields(fields: Sequence[Any]) -> None:
     for i, field in enumerate(fields):
         if not isinstance(field, GramField):
             raise TypeError(f"item {i} is a {type(field).__name__}: expected a GramField")
-    own = [field.settings for field in fields]
-    k, d = settings.neighbors, settings.dimension
-    if k == "auto":
-        counts = [one.neighbors for one in own if one.neighbors != "auto"]
-        k = "auto" if len(counts) < len(own) else int(np.median(counts))
-    if not isinstance(d, int):
-        dimensions = [one.dimension for one in own if isinstance(one.dimension, int)]
-        d = d if len(dimensions) < len(own) else int(np.median(dimensions))
-    return replace(own[0], neighbors=k, dimension=d)
+
+
+def _given(name: str, option: Any, of_fields: list[Any]) -> Any:
+    """Return an option, or the number that all fields were computed with."""
+    numbers = sorted({value for value in of_fields if isinstance(value, int)})
+    if isinstance(option, int):
+        numbers = sorted({*numbers, option})
+    if len(numbers) > 1:
+        raise ValueError(
+            f"{name} is {numbers[0]} and {numbers[1]}: expected one number in the options of the "
+            "estimator and in all Gram fields"
+        )
+    return numbers[0] if numbers else option
 
 
 def _with_numbers_of(

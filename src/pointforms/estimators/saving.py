@@ -23,6 +23,7 @@ from pointforms.estimators.saved_values import (
     restore_options,
     restore_weights_of_format_1,
 )
+from pointforms.geometry.choice import USUAL_NEIGHBORS
 from pointforms.geometry.settings import GramSettings
 from pointforms.support.files import PARTIAL_PREFIX, atomic
 
@@ -213,6 +214,15 @@ def _without_network(config: dict[str, Any], header: dict[str, Any]) -> tuple[An
         restore_weights_of_format_1(estimator, learned)
     for attribute, value in learned.items():
         setattr(estimator, attribute, value)
+    if not hasattr(estimator, "neighbors_"):  # of version 0.2.0 or older
+        estimator.neighbors_ = estimator.neighbors
+        if estimator.neighbors == "auto":
+            estimator.neighbors_ = USUAL_NEIGHBORS
+            warnings.warn(
+                "this model was saved by a version that chose the neighbours of each cloud: it "
+                f"now uses {USUAL_NEIGHBORS} for all, and predicts differently. Fit it again",
+                stacklevel=4,
+            )
     fitted = {**estimator.get_params(deep=False), "dimension": estimator.dimension_}
     GramSettings.among(fitted).check_width(estimator.n_features_in_)
     return estimator, device

@@ -20,6 +20,7 @@ from pointforms.geometry.evidence import Evidence
 from pointforms.geometry.neighbors import NeighborLists
 from pointforms.geometry.projector_angles import PER_DIMENSION, Angles, nearest_rank
 from pointforms.geometry.settings import GramSettings
+from pointforms.geometry.units import own_units
 from pointforms.support.blame import warn_caller
 from pointforms.support.progress import track
 
@@ -42,8 +43,8 @@ class Choice:
     dimension : int
         Intrinsic dimension.
     agreement : float or None
-        Share of the points whose own neighbourhood is nearest to projectors of that rank; None if
-        the dimension was given.
+        Share of the points whose own neighbourhood has that dimension, or 0 if the clouds are too
+        small to tell a higher one; None if the dimension was given.
     """
 
     neighbors: int
@@ -58,9 +59,9 @@ class Choice:
         """Warn if few points agree with the dimension."""
         if self.agreement is not None and self.agreement < _DOUBTFUL:
             warn_caller(
-                f"the estimated dimension {self.dimension} is doubtful: only "
-                f"{int(100 * self.agreement)} % of the points have neighbourhoods of that "
-                "dimension. Give dimension=... if you know it"
+                f"the estimated dimension {self.dimension} is doubtful: less than half of the "
+                "points agree, or the clouds are too small to tell a higher one. Give "
+                "dimension=... if you know it"
             )
 
 
@@ -79,6 +80,7 @@ class Votes:
         self._clouds, self._settings = clouds, settings
         self._ballots: dict[int, _Ballot] = {}
         self._local_pca: dict[int, int] = {}
+        self._spreads: dict[int, float] = {}
 
     def choose(self, rows: Sequence[int] | None = None, progress: bool = False) -> Choice:
         """Choose for all clouds by the votes of some.
@@ -99,24 +101,27 @@ class Votes:
         if d is None or k == "auto":
             voters = self._voters(rows)
             with track(len(voters), "Neighbours and dimension", progress) as advance:
-                if d is None:
-                    for ballot in voters:
+                for ballot in voters:
+                    if d is None:
                         ballot.angles()
-                        advance(1)
+                    else:
+                        ballot.distances(d)
+                    advance(1)
+                if d is None:
                     d, agreement = nearest_rank(*(ballot.angles() for ballot in voters))
                 if k == "auto":
                     k = _common_count([ballot.distances(d) for ballot in voters], d)
         return Choice(k, d, agreement)
 
     def lists(self, k: int) -> NeighborLists | None:
-        """Return neighbour lists of the only cloud, longer than k, if its votes needed some."""
+        """Return lists of more than k neighbours of the only cloud, if the choice searched them."""
         ballot = self._ballots.get(0)
         evidence = None if ballot is None else ballot.evidence
         return None if evidence is None else evidence.searched(k)
 
     def _voters(self, rows: Sequence[int]) -> list[_Ballot]:
-        sizes = sorted(len(self._clouds[i]) for i in rows)
-        large = [i for i in rows if len(self._clouds[i]) >= sizes[len(sizes) // 2]]
+        by_size = sorted(rows, key=lambda i: (len(self._clouds[i]), self._spread(i)))
+        large = by_size[len(by_size) // 2 :]
         places = np.linspace(0, len(large) - 1, min(len(large), _VOTERS)).round().astype(int)
         chosen = [large[i] for i in places]
         for i in chosen:
@@ -124,6 +129,13 @@ class Votes:
                 keep = len(self._clouds) == 1
                 self._ballots[i] = _Ballot(self._clouds[i], self._settings, keep)
         return [self._ballots[i] for i in chosen]
+
+    def _spread(self, i: int) -> float:
+        """Return a number that orders clouds of one size, whatever order they come in."""
+        if i not in self._spreads:
+            cloud = own_units(self._clouds[i].unsqueeze(0))[0]
+            self._spreads[i] = round(float(cloud.square().sum(-1).mean()), 6)
+        return self._spreads[i]
 
     def _local_pca_dimensions(self, rows: Sequence[int]) -> list[int]:
         k = self._settings.neighbors

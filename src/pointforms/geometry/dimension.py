@@ -137,8 +137,8 @@ def slope_dimension(points: Tensor) -> Tensor:
 
 def estimate_dimension(
     points: CloudLike,
-    method: Literal["projector", "local-pca", "slope"] = "projector",
-    neighbors: int = 32,
+    method: Literal["projector", "local-pca", "slope"] | None = None,
+    neighbors: int | None = None,
 ) -> float:
     """Estimate the intrinsic dimension of one cloud.
 
@@ -146,14 +146,16 @@ def estimate_dimension(
     ----------
     points : array-like or tensor, shape (n, D)
         The cloud.
-    method : {"projector", "local-pca", "slope"}, default "projector"
-        "projector" takes the rank of the projectors that covariances of neighbourhoods are
-        nearest to, at the neighbourhood size where they are nearest; it is the estimate of
+    method : {"projector", "local-pca", "slope"} or None, default None
+        None is "local-pca" if `neighbors` is given, and "projector" otherwise. "projector" takes
+        the rank of the projectors that covariances of neighbourhoods are nearest to, at the
+        neighbourhood size where they are nearest; it is the estimate of
         :func:`pointforms.gram_field`. "local-pca" counts the directions in which neighbourhoods
         vary. "slope" is twice the steepest growth of the kernel sum (Berry and Harlim), over 256
         neighbours, and need not be a whole number.
-    neighbors : int, default 32
-        Number of points in each neighbourhood, the point itself included, for "local-pca".
+    neighbors : int or None, default None
+        Number of points in each neighbourhood, the point itself included; for "local-pca" only,
+        where None takes 32.
 
     Returns
     -------
@@ -166,11 +168,18 @@ def estimate_dimension(
     >>> pf.geometry.estimate_dimension(sphere.points)
     2.0
     """
-    check_int("neighbors", neighbors, at_least=2)
+    if method is None:
+        method = "projector" if neighbors is None else "local-pca"
     check_choice("method", method, "projector", "local-pca", "slope")
+    if neighbors is not None:
+        check_int("neighbors", neighbors, at_least=2, or_else="None")
+        if method != "local-pca":
+            raise ValueError(
+                f"neighbors={neighbors} has no effect with method={method!r}: leave it out"
+            )
     cloud = as_cloud(points)
     if method == "projector":
         return float(nearest_rank(Evidence(cloud).angles())[0])
     if method == "slope":
         return float(slope_dimension(own_units(cloud.unsqueeze(0))[0]))
-    return float(local_pca_dimensions(cloud.unsqueeze(0), neighbors)[0])
+    return float(local_pca_dimensions(cloud.unsqueeze(0), neighbors or 32)[0])

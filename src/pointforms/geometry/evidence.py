@@ -13,13 +13,14 @@ out, the angle from Π(p) to the tangent space, is a small part of the error of 
 The distance takes the bandwidth ρ at all points. In large clouds, to save the wide neighbourhoods
 of all points, it is computed from lists of 32: exactly up to k = 32; for k = 64 with the mass
 beyond the list; and by smoothing for k > 64. Smoothed bandwidths are noisier than those of wide
-lists. Their excess at k = 64 is known from both computations there, and falls like 1 / k. Only
-where the best neighbourhood is most of its cloud, wider ones are measured, up to the whole cloud.
+lists. Their excess at k = 64 is known from both computations there, and falls like 1 / k. If the
+distance still falls at the widest of these neighbourhoods, wider ones are measured, up to the whole
+cloud.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -43,6 +44,8 @@ _LIST, _SMALL = 32, 320
 # The largest share of its cloud that a neighbourhood has to estimate the dimension, and to be
 # compared from the start.
 _NARROW, _LOCAL = 0.5, 0.6
+# Most neighbours where points have many copies.
+_WIDEST = 512
 # A wider neighbourhood is tried where the distance falls to this share with the last doubling.
 _FALLING = 0.95
 # The distances are averages over one point in 12, within bounds.
@@ -108,17 +111,22 @@ class Evidence:
         n, near = self._points.shape[1], self._neighborhoods
         counts = tuple(k for k in near if k <= max(_NARROW * n, CANDIDATES[1]))
         covariances = [near[k].covariance(near[k].sq / (4 * near[k].r0.square())) for k in counts]
-        angles = projector_angles(_spectra(covariances).cpu().numpy(), counts)
+        features = self._points.shape[2]
+        angles = projector_angles(_spectra(covariances).cpu().numpy(), counts, features)
         places = [max(0, sum(j <= k for j in counts) - 1) for k in CANDIDATES]
-        return Angles(
-            CANDIDATES, angles.sine[places], angles.spread_sine[places], angles.share[places]
+        return replace(
+            angles,
+            counts=CANDIDATES,
+            sine=angles.sine[places],
+            spread_sine=angles.spread_sine[places],
+            share=angles.share[places],
         )
 
     def distances(self, dimension: int) -> dict[int, float]:
         """Return the distance to projectors of rank d by the neighbour count k ≥ 4 d."""
         counts = [k for k in self.counts if k >= PER_DIMENSION * dimension]
         if len(counts) < 2:  # nothing to choose
-            return dict.fromkeys(counts, 0.0)
+            return {self._with_copies(k): 0.0 for k in counts}
         d = self._points.new_full((1, 1), float(dimension))
         n, widest = self._points.shape[1], counts[-1]
         if n <= _SMALL:
@@ -128,7 +136,12 @@ class Evidence:
         wider = sorted({min(n, k) for k in CANDIDATES if k > widest})
         if wider and result[widest] < _FALLING * result[counts[-2]]:
             result |= self._exact_distances(wider, d)
-        return {k: result[k] for k in sorted(result) if k >= counts[0]}
+        return {self._with_copies(k): result[k] for k in sorted(result) if k >= counts[0]}
+
+    def _with_copies(self, k: int) -> int:
+        """Return how many points of the cloud k distinct ones are, as a rule."""
+        n = self._points.shape[1]
+        return k if n == self._size else min(self._size, _WIDEST, round(k * self._size / n))
 
     def _exact_distances(self, counts: list[int], d: Tensor) -> dict[int, float]:
         """Return the distances by the neighbour count, from lists of that length."""

@@ -47,8 +47,8 @@ class GramField:
     settings : GramSettings
         The options the field was computed with.
     agreement : float or None, default None
-        Share of the points, in the clouds that chose d, whose own neighbourhood has dimension d;
-        None if d was not estimated so.
+        Share of the points, in the clouds that chose d, whose own neighbourhood has dimension d, or
+        0 if they are too small to tell a higher one; None if d was not estimated so.
 
     Examples
     --------

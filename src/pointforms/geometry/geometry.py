@@ -32,7 +32,7 @@ from pointforms.geometry.units import own_units
 from pointforms.support.checks import check_choice
 from pointforms.support.suggestions import suggests_parameters
 
-# Options that a graph leaves nothing to do, and those that only a kernel of our own has.
+# Options that have no effect with a graph, and those that have none if it is the kernel.
 _OPTIONS_OF_SEARCH = ("neighbors", "search")
 _OPTIONS_OF_KERNEL = (
     "bandwidth",
@@ -144,6 +144,7 @@ class Geometry:
         if graph is not None:
             settings = _settings_for(graph, settings)
         self.settings = settings
+        self._of_graph = graph is not None
         votes = Votes([self.points], settings)
         choice = votes.choose()
         choice.warn_if_doubtful()
@@ -178,7 +179,9 @@ class Geometry:
     def gram_field(self) -> GramField:
         """Return the Gram field, as :func:`pointforms.gram_field` does."""
         field = fields_of_geometry(self.points.unsqueeze(0), self._geometry, self._resolved)[0]
-        return replace(field, settings=self.settings, agreement=self.agreement)
+        # nobody else can compute the field of a graph again with other numbers
+        settings = self._resolved if self._of_graph else self.settings
+        return replace(field, settings=settings, agreement=self.agreement)
 
     def laplacian(
         self, symmetric: bool = False, calibrate: bool | Literal["point"] = False

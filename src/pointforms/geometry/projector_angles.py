@@ -40,24 +40,26 @@ class Angles:
     counts : tuple of int
         The neighbour counts, ascending.
     sine : ndarray, shape (counts, r)
-        Mean sine of the angle to the nearest projector of each rank; 1, the largest there is, for
-        ranks above a quarter of the count, which cannot be told.
+        Mean sine of the angle to the nearest projector of each rank; NaN for ranks above a quarter
+        of the count, which cannot be told.
     spread_sine : ndarray, shape (counts, r)
         The same for projectors with spread eigenvalues.
     share : ndarray, shape (counts, r)
         Share of the points whose nearest projector with spread eigenvalues has that rank.
+    features : int
+        D, the largest rank.
     """
 
     counts: tuple[int, ...]
     sine: np.ndarray
     spread_sine: np.ndarray
     share: np.ndarray
+    features: int
 
     def table(self, ranks: int) -> np.ndarray:
         """Return the three tables, with more ranks that cannot be told: (3, counts, ranks)."""
         counts, told = self.sine.shape
-        table = np.ones((3, counts, ranks))
-        table[2] = 0.0
+        table = np.full((3, counts, ranks), np.nan)
         table[:, :, :told] = self.sine, self.spread_sine, self.share
         return table
 
@@ -65,14 +67,23 @@ class Angles:
 def nearest_rank(*clouds: Angles) -> tuple[int, float]:
     """Return the rank of the projectors nearest to several clouds, and the share that agrees.
 
-    The angles of all clouds are at the same neighbour counts.
+    The angles of all clouds are at the same neighbour counts. Clouds that cannot tell a rank
+    abstain from it. If no cloud can tell the next higher rank, there may be more dimensions, and
+    the share is 0.
     """
     most = max(angles.sine.shape[1] for angles in clouds)
-    sine, spread_sine, share = np.mean([angles.table(most) for angles in clouds], 0)
+    tables = np.stack([angles.table(most) for angles in clouds])
+    told = np.isfinite(tables).sum(0)
+    sine, spread_sine, share = np.where(
+        told > 0, np.nansum(tables, 0) / np.maximum(told, 1), [[[1.0]], [[1.0]], [[0.0]]]
+    )
     ranks = spread_sine.argmin(-1) + 1
     local = _before_it_bends(clouds[0].counts, ranks)
     count = sine[:local].min(-1).argmin()
-    return int(ranks[count]), float(share[count, ranks[count] - 1])
+    rank = int(ranks[count])
+    features = max(angles.features for angles in clouds)
+    last = rank < features and (rank == most or told[0, count, rank] == 0)
+    return rank, 0.0 if last else float(share[count, rank - 1])
 
 
 def _before_it_bends(counts: tuple[int, ...], ranks: np.ndarray) -> int:
@@ -86,7 +97,7 @@ def _before_it_bends(counts: tuple[int, ...], ranks: np.ndarray) -> int:
     return len(counts)
 
 
-def projector_angles(values: np.ndarray, counts: tuple[int, ...]) -> Angles:
+def projector_angles(values: np.ndarray, counts: tuple[int, ...], features: int) -> Angles:
     """Return the angles of covariances to projectors.
 
     Parameters
@@ -95,16 +106,18 @@ def projector_angles(values: np.ndarray, counts: tuple[int, ...]) -> Angles:
         Eigenvalues of m covariances at each neighbour count, descending.
     counts : tuple of int
         The neighbour counts, ascending.
+    features : int
+        D, the largest rank.
     """
     spectra, told = _projectors(counts, values.shape[-1])
     norm = np.linalg.norm(values, axis=-1, keepdims=True)
     varied = norm > 0  # a neighbourhood of copies has no direction: far from all projectors
     directions = values / np.where(varied, norm, 1.0)
     cosine = np.minimum(directions @ spectra, 1.0)  # (2, counts, m, ranks)
-    sine = np.where(told, np.sqrt(1 - cosine**2).mean(-2), 1.0)
+    sine = np.where(told, np.sqrt(1 - cosine**2).mean(-2), np.nan)
     nearest = np.where(told[:, None], cosine[1], -1.0).argmax(-1)[..., None]
     share = ((nearest == np.arange(told.shape[-1])) & varied).sum(1) / np.maximum(varied.sum(1), 1)
-    return Angles(counts, sine[0], sine[1], share)
+    return Angles(counts, sine[0], sine[1], np.where(told, share, np.nan), features)
 
 
 @lru_cache(maxsize=256)

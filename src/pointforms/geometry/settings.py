@@ -51,12 +51,12 @@ class GramSettings:
     neighbors : int or "auto", default "auto"
         Number of points in each neighbourhood, the point itself included; a smaller cloud is its
         own neighbourhood. Points tied at the last distance share the places that are left. "auto"
-        chooses 8 to 256, once for all clouds of a call: those whose Gram field is nearest to
-        projectors of rank d.
+        chooses one number for all clouds of a call, usually from 8 to 256: that whose Gram fields
+        are nearest to projectors of rank d.
     dimension : int, "local-pca" or None, default None
-        Intrinsic dimension d. None estimates it, once for all clouds of a call, as the rank of the
-        projectors that the Gram field is nearest to. "local-pca" counts directions of large
-        variance among 32 or `neighbors` points, and takes the median of the clouds.
+        Intrinsic dimension d. None estimates one for all clouds of a call, as the rank of the
+        projectors that covariances of neighbourhoods are nearest to. "local-pca" counts directions
+        of large variance among 32 or `neighbors` points, and takes the median of the clouds.
     bandwidth : float or "auto", default 1.0
         ε, a pure number in local units, where 1 suits most data; from 1e-30 to 1e30. "auto" uses
         the rule of Berry and Harlim: the ε at which the kernel sum grows fastest.

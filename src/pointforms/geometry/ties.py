@@ -9,8 +9,6 @@ Distances count as equal up to rounding errors, so that a rotation of the points
 
 from __future__ import annotations
 
-import warnings
-
 import torch
 from torch import Tensor
 
@@ -21,6 +19,7 @@ from pointforms.geometry.neighbors import (
     search_method,
 )
 from pointforms.geometry.settings import Search
+from pointforms.support.blame import warn_caller
 
 # Most entries in the lists of one cloud: 128 MB per array in float64.
 _MAX_ENTRIES = 1 << 24
@@ -186,11 +185,10 @@ def _shared(cloud: Tensor, rows: Tensor, k: int, method: Search, merge: bool) ->
             break
         width = min(2 * width, limit)
     if width < len(places) and open_ended:
-        warnings.warn(
+        warn_caller(
             f"a cloud of {n} points has more than {width} points tied with the {k} nearest "
             "neighbours of one of them: the result depends on the order of the points. Add noise "
-            "to the coordinates to break the ties",
-            stacklevel=2,
+            "to the coordinates to break the ties"
         )
     listed = share > 0
     width = int(listed.sum(-1).max())

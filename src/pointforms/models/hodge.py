@@ -28,7 +28,6 @@ from pointforms.clouds import cloud_list
 from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
 from pointforms.estimators.point_form_estimator import Degree
 from pointforms.exterior import compound
-from pointforms.geometry.choice import Choice
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import Dimension, GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
@@ -118,9 +117,10 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
 
     def prepare(self, clouds: Any) -> list[GramField]:
         """Compute the Gram fields of clouds; given ones get the numbers of `fit`, if any."""
-        settings = GramSettings(neighbors=self.neighbors, dimension=self.dimension)
-        chosen: Choice | None = getattr(self, "geometry_", None)
-        settings = settings if chosen is None else chosen.applied_to(settings)
+        settings = GramSettings(
+            neighbors=getattr(self, "neighbors_", None) or self.neighbors,
+            dimension=getattr(self, "dimension_", None) or self.dimension,
+        )
         return prepare_fields(self._by_name(cloud_list(clouds)), settings, cache=self.cache)
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
@@ -128,10 +128,11 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         self.check_options()
         clouds = cloud_list(clouds)
         self._keep_names(clouds)
-        self.geometry_: Choice | None = None
+        self.neighbors_: int | None = None
+        self.dimension_: int | None = None
         settings = GramSettings(neighbors=self.neighbors, dimension=self.dimension)
-        self.geometry_ = CommonGeometry(self._by_name(clouds), settings).choose()
-        self.neighbors_, self.dimension_ = self.geometry_.neighbors, self.geometry_.dimension
+        choice = CommonGeometry(self._by_name(clouds), settings).choose()
+        self.neighbors_, self.dimension_ = choice.neighbors, choice.dimension
         fields = self.prepare(clouds)
         x = np.concatenate([_numbers(field.points) for field in fields])
         self.n_features_in_ = x.shape[1]

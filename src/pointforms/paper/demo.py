@@ -35,8 +35,13 @@ def torus(folder: Path) -> tuple[dict[str, str], Path]:
     need("matplotlib", "plot")
     rng = np.random.default_rng(_SEED)
     sample = sample_torus(_POINTS, rng).noisy(_NOISE, rng)
-    field = gram_field(sample.points, neighbors="auto")
-    sharp = gram_field(sample.points, neighbors=field.neighbors, spectrum="projector")
+    field = gram_field(sample.points)
+    sharp = gram_field(
+        sample.points,
+        neighbors=field.neighbors,
+        dimension=field.dimension,
+        spectrum="projector",
+    )
     area = float(field.measure("volume").sum())
     facts = {
         "points": f"{_POINTS} on the torus with radii 2 and 1, noise {_NOISE}",
