@@ -92,6 +92,16 @@ def test_wider_neighborhoods_of_a_higher_rank_are_not_asked():
     assert nearest_rank(Angles((8, 64), sine, sine, share, 4)) == (4, 1.0)
 
 
+def test_a_narrow_strip_is_a_surface_and_a_noisy_curve_is_none():
+    share = np.array([[0.1, 0.9, 0.0], [1.0, 0.0, 0.0]])
+    strip = np.array([[0.6, 0.19, 0.5], [0.1, 0.5, 0.7]])
+    assert nearest_rank(Angles((16, 64), strip, strip, share, 3)) == (2, 0.9)
+    # noise in the plane has as many dimensions as there are
+    assert nearest_rank(Angles((16, 64), strip, strip, share, 2)) == (1, 1.0)
+    noise = np.array([[0.6, 0.3, 0.5], [0.1, 0.5, 0.7]])
+    assert nearest_rank(Angles((16, 64), noise, noise, share, 3)) == (1, 1.0)
+
+
 @pytest.mark.parametrize(
     ("make", "d", "n"),
     [

@@ -43,7 +43,10 @@ _FEW = 200
 _LIST, _SMALL = 32, 320
 # The largest share of its cloud that a neighbourhood has to estimate the dimension, and to be
 # compared from the start.
-_NARROW, _LOCAL = 0.5, 0.6
+_NARROW, _LOCAL = 0.5, 0.65
+# Wider neighbourhoods of large clouds, for the dimension only, and the share of the cloud that
+# they may be.
+_WIDE, _WIDE_SHARE = (512, 1024), 0.25
 # Most neighbours where points have many copies.
 _WIDEST = 512
 # A wider neighbourhood is tried where the distance falls to this share with the last doubling.
@@ -79,13 +82,15 @@ class Evidence:
         limit = max(_LIST, int(_LOCAL * n)) if n > _LIST else 0
         candidates = CANDIDATES[0 if n <= _FEW else 1 :]
         self.counts = [k for k in candidates if k <= limit]
-        widest = self.counts[-1] if self.counts else min(n, CANDIDATES[1])
-        most = 4 * BLOCK // (widest * D)  # limits the memory of wide neighbourhoods
+        counts = self.counts or [min(n, CANDIDATES[1])]
+        numbers = 4 * BLOCK // D  # limits the memory of wide neighbourhoods
         rows = max(_MIN_ROWS, min(_MAX_ROWS, n // _POINTS_PER_ROW))
-        self._rows = representatives(self._points, min(rows, max(1, most)), self._scale)[0]
+        rows = min(rows, max(1, numbers // counts[-1]))
+        self._rows = representatives(self._points, rows, self._scale)[0]
         if n <= _SMALL:
-            self.lists = _sorted_lists(self._points, widest + 1, self._search)
-        self._neighborhoods = self._nearest(self.counts or [widest])
+            self.lists = _sorted_lists(self._points, counts[-1] + 1, self._search)
+        wide = [k for k in _WIDE if k <= _WIDE_SHARE * n and k * rows <= numbers]
+        self._neighborhoods = self._nearest([*counts, *wide])
 
     def _sees_copies(self) -> bool:
         [narrowest, *_] = self._neighborhoods.values()
@@ -103,7 +108,7 @@ class Evidence:
         return _sorted_lists(self._points, _LIST + 1, self._search)
 
     def angles(self) -> Angles:
-        """Return the angles to projectors at each candidate count.
+        """Return the angles to projectors at each candidate count, and at wider ones.
 
         The kernel has the width of each neighbourhood, which needs no dimension. At a count that
         the cloud is too small for, the angles are those of its widest neighbourhoods.
@@ -113,10 +118,11 @@ class Evidence:
         covariances = [near[k].covariance(near[k].sq / (4 * near[k].r0.square())) for k in counts]
         features = self._points.shape[2]
         angles = projector_angles(_spectra(covariances).cpu().numpy(), counts, features)
-        places = [max(0, sum(j <= k for j in counts) - 1) for k in CANDIDATES]
+        asked = (*CANDIDATES, *_WIDE)
+        places = [max(0, sum(j <= k for j in counts) - 1) for k in asked]
         return replace(
             angles,
-            counts=CANDIDATES,
+            counts=asked,
             sine=angles.sine[places],
             spread_sine=angles.spread_sine[places],
             share=angles.share[places],
@@ -133,9 +139,10 @@ class Evidence:
             result = self._exact_distances(counts, d)
         else:
             result = self._distances_by_short_lists(widest, d)
-        wider = sorted({min(n, k) for k in CANDIDATES if k > widest})
-        if wider and result[widest] < _FALLING * result[counts[-2]]:
-            result |= self._exact_distances(wider, d)
+        before = counts[-2]
+        while widest < min(n, CANDIDATES[-1]) and result[widest] < _FALLING * result[before]:
+            before, widest = widest, min(n, 2 * widest)
+            result |= self._exact_distances([widest], d)
         return {self._with_copies(k): result[k] for k in sorted(result) if k >= counts[0]}
 
     def _with_copies(self, k: int) -> int:
@@ -146,7 +153,7 @@ class Evidence:
     def _exact_distances(self, counts: list[int], d: Tensor) -> dict[int, float]:
         """Return the distances by the neighbour count, from lists of that length."""
         if self.lists.sq.shape[-1] < min(counts[-1] + 1, self._points.shape[1]):
-            self.lists = _sorted_lists(self._points, counts[-1] + 1, self._search)
+            self.lists = _sorted_lists(self._points, CANDIDATES[-1] + 1, self._search)
         lists, scales = self.lists, {}
         for k0 in {usual_density_neighbors(k) for k in counts}:
             scales[k0] = local_scale(lists.nearest_sq(k0))

@@ -11,7 +11,9 @@ like a manifold. In many dimensions few points spread the d large eigenvalues, b
 projectors at that scale whose eigenvalues are spread in the same way.
 
 Noise makes narrow neighbourhoods look thicker than wide ones. Where a wider one has a higher rank,
-the manifold bends inside it, and it is not asked.
+the manifold bends inside it, and it is not asked. Nor is one of a lower rank if a narrower one is
+no noise, which would fill all directions, but close to projectors: then the manifold ends inside
+the wider one, as a narrow strip does.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ import numpy as np
 PER_DIMENSION = 4
 # Neighbours per dimension with which a rank is certain not to be too low.
 _SURE = 8
+# A sine below which a neighbourhood is close to projectors.
+_CLEAN = 0.2
 # c and k₁ in the spread (1 ± √γ)² of eigenvalues, γ = c d / (k + k₁). Points of a kernel count in
 # part, and their radii vary less than Gaussian ones: calibrated on cubes, Gaussians, spheres and
 # rotations of 1 to 12 dimensions.
@@ -78,22 +82,26 @@ def nearest_rank(*clouds: Angles) -> tuple[int, float]:
         told > 0, np.nansum(tables, 0) / np.maximum(told, 1), [[[1.0]], [[1.0]], [[0.0]]]
     )
     ranks = spread_sine.argmin(-1) + 1
-    local = _before_it_bends(clouds[0].counts, ranks)
+    features = clouds[0].features
+    local = _before_it_bends_or_ends(clouds[0].counts, ranks, spread_sine.min(-1), features)
     count = sine[:local].min(-1).argmin()
     rank = int(ranks[count])
-    features = max(angles.features for angles in clouds)
-    last = rank < features and (rank == most or told[0, count, rank] == 0)
+    last = rank < features and (rank == most or told[0, :, rank].sum() == 0)
     return rank, 0.0 if last else float(share[count, rank - 1])
 
 
-def _before_it_bends(counts: tuple[int, ...], ranks: np.ndarray) -> int:
-    """Return the number of counts up to which no rank exceeds one that was told before."""
-    told = np.inf
-    for i, (k, rank) in enumerate(zip(counts, ranks, strict=True)):
-        if rank > told:
+def _before_it_bends_or_ends(
+    counts: tuple[int, ...], ranks: np.ndarray, sines: np.ndarray, features: int
+) -> int:
+    """Return the number of counts up to which ranks agree with those that were told before."""
+    lowest, highest = 1, features
+    for i, (k, rank, sine) in enumerate(zip(counts, ranks, sines, strict=True)):
+        if not lowest <= rank <= highest:
             return i
         if _SURE * rank <= k:
-            told = min(told, rank)
+            highest = rank
+            if rank < features and sine < _CLEAN:
+                lowest = rank
     return len(counts)
 
 
