@@ -107,7 +107,9 @@ class Votes:
                     else:
                         ballot.distances(d)
                     advance(1)
-                if d is None:
+                if d is None and len(voters) == 1:
+                    d, agreement = voters[0].rank()
+                elif d is None:
                     d, agreement = nearest_rank(*(ballot.angles() for ballot in voters))
                 if k == "auto":
                     k = _common_count([ballot.distances(d) for ballot in voters], d)
@@ -120,7 +122,9 @@ class Votes:
         return None if evidence is None else evidence.searched(k)
 
     def _voters(self, rows: Sequence[int]) -> list[_Ballot]:
-        by_size = sorted(rows, key=lambda i: (len(self._clouds[i]), self._spread(i)))
+        by_size = list(rows)
+        if len(by_size) > 1:
+            by_size.sort(key=lambda i: (len(self._clouds[i]), self._spread(i)))
         large = by_size[len(by_size) // 2 :]
         places = np.linspace(0, len(large) - 1, min(len(large), _VOTERS)).round().astype(int)
         chosen = [large[i] for i in places]
@@ -154,6 +158,7 @@ class _Ballot:
         self._cloud, self._settings, self._keep = cloud, settings, keep
         self.evidence: Evidence | None = None
         self._angles: Angles | None = None
+        self._rank: tuple[int, float] | None = None
         self._distances: dict[int, dict[int, float]] = {}
 
     def angles(self) -> Angles:
@@ -162,9 +167,15 @@ class _Ballot:
             evidence = self._gathered()
             self._angles = evidence.angles()
             if self._settings.neighbors == "auto":  # most clouds get the dimension they vote for
-                d = nearest_rank(self._angles)[0]
+                d = self.rank()[0]
                 self._distances[d] = evidence.distances(d)
         return self._angles
+
+    def rank(self) -> tuple[int, float]:
+        """Return the dimension that the cloud itself would choose, and the share that agrees."""
+        if self._rank is None:
+            self._rank = nearest_rank(self.angles())
+        return self._rank
 
     def distances(self, dimension: int) -> dict[int, float]:
         """Return the distance to projectors by the neighbour count."""
