@@ -16,7 +16,7 @@ from torch import Tensor
 
 from pointforms.geometry.batches import batches
 from pointforms.geometry.dimension import local_pca_dimensions
-from pointforms.geometry.evidence import Evidence
+from pointforms.geometry.evidence import CANDIDATES, Evidence
 from pointforms.geometry.neighbors import NeighborLists
 from pointforms.geometry.projector_angles import PER_DIMENSION, Angles, nearest_rank
 from pointforms.geometry.settings import GramSettings
@@ -194,6 +194,8 @@ def _common_count(distances: Sequence[dict[int, float]], dimension: int) -> int:
     measured = [one for one in distances if one]
     if 2 * len(measured) < len(distances) or not measured:
         return max(USUAL_NEIGHBORS, PER_DIMENSION * dimension)
+    if len(measured) > 1:  # sizes of single clouds are no counts for all
+        measured = [{_candidate(k): distance for k, distance in one.items()} for one in measured]
     counts = sorted({k for one in measured for k in one})
     common = [k for k in counts if 2 * sum(k <= max(one) for one in measured) >= len(measured)]
 
@@ -203,3 +205,8 @@ def _common_count(distances: Sequence[dict[int, float]], dimension: int) -> int:
         return float(np.mean(values))
 
     return min(common, key=mean)
+
+
+def _candidate(k: int) -> int:
+    """Return the next candidate that is no smaller."""
+    return min((candidate for candidate in CANDIDATES if candidate >= k), default=k)

@@ -131,6 +131,8 @@ class Evidence:
     def distances(self, dimension: int) -> dict[int, float]:
         """Return the distance to projectors of rank d by the neighbour count k ≥ 4 d."""
         counts = [k for k in self.counts if k >= PER_DIMENSION * dimension]
+        if dimension > 1:  # the narrowest neighbourhoods are for curves of few points
+            counts = [k for k in counts if k > CANDIDATES[0]]
         if len(counts) < 2:  # nothing to choose
             return {self._with_copies(k): 0.0 for k in counts}
         d = self._points.new_full((1, 1), float(dimension))
