@@ -149,9 +149,11 @@ class Geometry:
         choice = votes.choose()
         choice.warn_if_doubtful()
         self._resolved = choice.applied_to(settings)
+        searched = votes.lists(choice.neighbors)
+        del votes  # and the wide neighbourhoods that it holds
         cloud = self.points.unsqueeze(0)
         self._geometry = (
-            estimate_geometry(cloud, self._resolved, lists=votes.lists(choice.neighbors))
+            estimate_geometry(cloud, self._resolved, lists=searched)
             if graph is None
             else _geometry_of_graph(cloud, graph, self._resolved)
         )
