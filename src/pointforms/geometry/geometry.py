@@ -98,7 +98,7 @@ class Geometry:
     --------
     >>> import numpy as np, pointforms as pf
     >>> t = np.linspace(0, 2 * np.pi, 200, endpoint=False)
-    >>> M = pf.Geometry(np.c_[np.cos(t), np.sin(t)])
+    >>> M = pf.Geometry(np.c_[np.cos(t), np.sin(t)], neighbors=16)
     >>> M
     Geometry(n=200, D=2, dimension=1, neighbors=16, bandwidth=1)
     >>> M.gram_field().matrix().shape, M.laplacian().shape
