@@ -94,6 +94,14 @@ def test_neighborhoods_reach_beyond_the_copies_of_a_point(copies, rng):
     assert float(field.matrix().diagonal(dim1=1, dim2=2).sum(-1).min()) > 0.2
 
 
+def test_few_points_with_many_copies(rng):
+    """The corners of a cube, 125 times each."""
+    corners = rng.permutation(np.tile(np.indices((2, 2, 2)).reshape(3, 8).T, (125, 1)))
+    field = pf.gram_field(corners, dimension=3)
+    assert field.neighbors == 1000
+    assert float(field.matrix().diagonal(dim1=1, dim2=2).min()) > 0.5
+
+
 def test_motions_and_scales_change_nothing(rng, dtype):
     X = torch.from_numpy(rng.normal(size=(150, 3))).to(dtype)
     Q = torch.from_numpy(np.linalg.qr(rng.normal(size=(3, 3)))[0]).to(dtype)

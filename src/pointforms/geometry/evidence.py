@@ -47,8 +47,8 @@ _NARROW, _LOCAL = 0.5, 0.65
 # Wider neighbourhoods of large clouds, for the dimension only, and the share of the cloud that
 # they may be.
 _WIDE, _WIDE_SHARE = (512, 1024), 0.25
-# Most neighbours where points have many copies.
-_WIDEST = 512
+# Most neighbours where points have many copies, or more if all lists together have few entries.
+_WIDEST, _ENTRIES = 512, 1 << 22
 # A wider neighbourhood is tried where the distance falls to this share with the last doubling.
 _FALLING = 0.95
 # The distances are averages over one point in 12, within bounds.
@@ -133,10 +133,13 @@ class Evidence:
         counts = [k for k in self.counts if k >= PER_DIMENSION * dimension]
         if dimension > 1:  # the narrowest neighbourhoods are for curves of few points
             counts = [k for k in counts if k > CANDIDATES[0]]
+        n = self._points.shape[1]
+        if not counts and n < min(self._size, _LIST):  # a few points with many copies
+            counts = [n]
         if len(counts) < 2:  # nothing to choose
             return {self._with_copies(k): 0.0 for k in counts}
         d = self._points.new_full((1, 1), float(dimension))
-        n, widest = self._points.shape[1], counts[-1]
+        widest = counts[-1]
         if n <= _SMALL:
             result = self._exact_distances(counts, d)
         else:
@@ -149,8 +152,10 @@ class Evidence:
 
     def _with_copies(self, k: int) -> int:
         """Return how many points of the cloud k distinct ones are, as a rule."""
-        n = self._points.shape[1]
-        return k if n == self._size else min(self._size, _WIDEST, round(k * self._size / n))
+        n, size = self._points.shape[1], self._size
+        if n == size:
+            return k
+        return min(size, max(_WIDEST, _ENTRIES // size), round(k * size / n))
 
     def _exact_distances(self, counts: list[int], d: Tensor) -> dict[int, float]:
         """Return the distances by the neighbour count, from lists of that length."""
