@@ -107,7 +107,6 @@ def test_the_whole_table():
     results = Results("accuracy")
     for part in (
         accuracy.known_tangents,
-        accuracy.automatic_neighbors,
         accuracy.density_correction,
         accuracy.consistency,
     ):

@@ -403,6 +403,6 @@ def test_a_ray_of_our_own_leaves_nothing_behind(tmp_path):
     (token,) = tokens
     assert len(token) == 64
     assert ray_environment() == before
-    assert set(Path("/tmp").glob("npf-*")) == folders
+    assert set(Path("/tmp").glob("npf-*")) <= folders  # others may end meanwhile
     assert len(children) >= 3  # of the cluster: control store, node, worker
     wait_for(lambda: not any(child.is_running() for child in children), 60)
