@@ -29,7 +29,7 @@ from pointforms.tasks.task import Task
 # Options that change how a network is trained, but not what it reads.
 _TRAINING = {
     "epochs", "batch_size", "learning_rate", "weight_decay", "validation_fraction", "patience",
-    "points_per_epoch", "class_weight", "forms", "hidden", "head", "terms",
+    "points_per_epoch", "class_weight", "forms", "hidden", "head", "terms", "members",
 }  # fmt: skip
 
 # Models and tasks that this process has warned of.

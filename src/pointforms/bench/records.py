@@ -143,6 +143,10 @@ class Row:
 _DIMENSIONS: dict[Any, Any] = {"local-pca": None, None: "projector"}
 
 
+# Options that came later, with the values that all rows had before.
+_ADDED: dict[str, Any] = {"scale": None, "components": None, "frame": "absolute", "members": 1}
+
+
 def _settings_digest(model: str, options: Mapping[str, Any]) -> str:
     """Digest of all parameters of a model; empty for a model that cannot be made."""
     try:
@@ -152,6 +156,7 @@ def _settings_digest(model: str, options: Mapping[str, Any]) -> str:
     plain = {k: list(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
     if "dimension" in plain:
         plain["dimension"] = _DIMENSIONS.get(plain["dimension"], plain["dimension"])
+    plain = {k: v for k, v in plain.items() if k not in _ADDED or v != _ADDED[k]}
     texts = sorted(f"{name}={_shown(plain[name])}" for name in plain.keys() - NOT_OPTIONS.keys())
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
@@ -167,8 +172,9 @@ def _shown(value: Any) -> str:
         return repr(value)
     kind = type(value)
     signature = inspect.signature(kind.__init__)
+    before = COMPARED_GEOMETRY | _ADDED | {"weight_decay": 1e-3}
     parameters = [
-        parameter.replace(default=COMPARED_GEOMETRY.get(name, parameter.default))
+        parameter.replace(default=before.get(name, parameter.default))
         for name, parameter in signature.parameters.items()
     ]
 

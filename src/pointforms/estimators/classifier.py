@@ -35,6 +35,12 @@ class PointFormClassifier(NetworkClassifier, PointFormEstimator):  # type: ignor
     feature_names_in_ : ndarray of str, shape (D,)
         Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
         x0, x1, … Later clouds with the same names in another order are put in this order.
+    center_, unit_ : ndarray, shape (D,)
+        What is subtracted from each feature and what it is divided by, unless scale=None.
+    oof_predictions_ : ndarray, shape (N, C) or as y
+        Where several networks hold out parts of the training clouds: the prediction for each cloud
+        by those that used it neither for training nor for choosing their epoch; NaN for a cloud of
+        weight 0. It is not saved.
     neighbors_ : int
         The number of points in a neighbourhood that all Gram fields share.
     dimension_ : int

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from pointforms.clouds import as_clouds, cloud_list
+from pointforms.clouds import as_clouds, cloud_list, plain_clouds
+from pointforms.estimators.units import Units
 from pointforms.geometry.choice import Choice, Votes
 from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_fields
@@ -20,8 +21,12 @@ def prepare_fields(
     n_jobs: int | None = None,
     progress: bool = False,
     cache: str | os.PathLike[str] | None = None,
+    units: Units | None = None,
 ) -> list[GramField]:
     """Compute Gram fields, and give those with chosen numbers the numbers of the settings.
+
+    With units, neighbours are searched in scaled coordinates z = (x - m) / s. The fields are then
+    expressed in x: a tangent vector v in z is s v in x, and G transforms as v vᵀ does.
 
     Parameters
     ----------
@@ -35,12 +40,22 @@ def prepare_fields(
     progress : bool, default False
         Show a progress bar.
     cache : path-like or None, default None
-        A folder that keeps the fields.
+        A folder that keeps the fields, keyed by the scaled content of the clouds.
+    units : Units or None, default None
+        The units in which neighbours of clouds are searched. Gram fields are in units of their own.
     """
     clouds = cloud_list(clouds)
     given: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "cache": cache}
     if not (clouds and isinstance(clouds[0], GramField)):
-        return gram_fields(clouds, **asdict(settings), **given)
+        if units is None or units.axes is not None or not units.in_geometry:
+            return gram_fields(clouds, **asdict(settings), **given)
+        points = plain_clouds(clouds)
+        fields = gram_fields(units.scaled(points), **asdict(settings), **given)
+        unit = units.unit[:, None]
+        return [
+            replace(field, points=cloud, factor=field.factor * unit.to(field.factor))
+            for field, cloud in zip(fields, points, strict=True)
+        ]
     _check_fields(clouds)
     return _with_numbers_of(settings, clouds, given)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
@@ -15,18 +16,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from pointforms.clouds import cloud_list
+from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.estimators.batch_centers import batch_centers, learn_batch_centers
 from pointforms.estimators.convergence import warn_if_never_improved
-from pointforms.estimators.per_cloud import check_groups
+from pointforms.estimators.ensemble import Ensemble, train_ensemble
+from pointforms.estimators.per_cloud import check_groups, one_per_cloud
+from pointforms.estimators.plans import Recipe
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets, Targets
 from pointforms.estimators.trainer import Fit, Fitted, Schedule, Store, train
-from pointforms.estimators.validation_split import validation_part
+from pointforms.estimators.units import Scale, Units
+from pointforms.nn.average import first_member
+from pointforms.nn.frames import Frame, inputs_of
 from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import Bounds, Count, Positive, RandomState
 
 # torch draws initial parameters from one generator, which all threads share.
 _generator = threading.Lock()
+# Decays that weight_decay="auto" tries.
+DECAYS = (1e-3, 1.0, 10.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,12 +45,19 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     gathered (`make_store`), which network reads them (`_new_model`), and how that network takes
     the statistics of its training clouds (`_standardize`). It adds its own options as fields of
     a data class, from which scikit-learn reads the parameters.
+
+    A fitted estimator whose clouds are scaled or framed has the attributes `center_` and `unit_`,
+    each of shape (D,), and with `components` also `axes_`; see `Units`.
     """
 
     epochs: Count = 60
     batch_size: Count = 32
     learning_rate: Positive = 3e-3
-    weight_decay: Annotated[float, Bounds(at_least=0)] = 1e-3
+    weight_decay: Annotated[float, Bounds(at_least=0)] | Literal["auto"] = 1e-3
+    scale: Scale | None = "standard"
+    components: Count | None = None
+    frame: Frame = "absolute"
+    members: Count = 1
     validation_fraction: Annotated[float, Bounds(at_least=0, below=1)] = 0.15
     patience: Count = 20
     points_per_epoch: Count | None = None
@@ -62,11 +77,17 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         """
 
     @abstractmethod
-    def make_store(self, prepared: Sequence[Any], origin: Tensor | None = None) -> Store:
+    def make_store(
+        self,
+        prepared: Sequence[Any],
+        origin: Tensor | None = None,
+        centers: Tensor | None = None,
+    ) -> Store:
         """Turn prepared clouds into tensors, from which batches are gathered.
 
         Points become differences from the origin (D,), which is that of a trained network, or by
-        default one near the clouds.
+        default one near the clouds; where `adapt` has learned units, these replace both. `centers`
+        (N, D) are the centres of the clouds' batches, for frame="batch".
         """
 
     @abstractmethod
@@ -92,7 +113,71 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         What is learned from the clouds without their labels is learned from that set alone. Sets
         for which it is the same share a store.
         """
-        return [self.make_store(prepared)] * len(trainings)
+        if not self._learns_units():
+            return [self.make_store(prepared)] * len(trainings)
+        self._refuse_batch_frame()
+        stores: dict[bytes, Store] = {}
+        for training in trainings:
+            key = training.tobytes()
+            if key not in stores:
+                adapted = copy(self)
+                adapted.adapt([prepared[i] for i in training])
+                stores[key] = adapted.make_store(adapted.prepare(prepared))
+        return [stores[training.tobytes()] for training in trainings]
+
+    # --- units and frame --------------------------------------------------------------------
+
+    def adapt(self, clouds: Any) -> None:
+        """Learn from training clouds what needs no labels: the units of their features.
+
+        `fit` calls it. Whoever trains networks directly, by `make_store` and `train_networks`,
+        calls it first.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The training clouds, or what `prepare` returned for them.
+        """
+        self._forget("center_", "unit_", "axes_")
+        if not self._learns_units():
+            return
+        scale = self.scale
+        if scale is None and self.components is None:
+            scale = "standard"  # of what the network reads; the geometry stays as it is
+        units = Units.learn(plain_clouds(clouds), scale, self.components)
+        self.n_features_in_ = len(units.center)
+        self.center_, self.unit_ = units.center.numpy(), units.unit.numpy()
+        if units.axes is not None:
+            self.axes_ = units.axes.tolist()
+
+    def _learns_units(self) -> bool:
+        return self.scale is not None or self.components is not None or self.frame != "absolute"
+
+    @property
+    def units(self) -> Units | None:
+        """The units that `adapt` learned; None if there are none."""
+        if not hasattr(self, "center_"):
+            return None
+        axes = torch.tensor(self.axes_).double() if hasattr(self, "axes_") else None
+        in_geometry = self.scale is not None
+        return Units(
+            torch.from_numpy(self.center_), torch.from_numpy(self.unit_), axes, in_geometry
+        )
+
+    def _store_options(self, origin: Tensor | None, centers: Tensor | None) -> dict[str, Any]:
+        """Return the arguments of a store that say how points are read."""
+        unit, units = None, self.units
+        if units is not None:
+            origin, unit = units.of_store
+        return {"origin": origin, "unit": unit, "frame": self.frame, "centers": centers}
+
+    def _inputs(self) -> int:
+        """Return how many numbers the network reads at a point."""
+        return inputs_of(self.frame, self.components or self.n_features_in_)
+
+    def _refuse_batch_frame(self) -> None:
+        if self.frame == "batch":
+            raise ValueError('frame="batch": expected another frame where batches are not given')
 
     def train_parts(
         self,
@@ -120,12 +205,15 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         groups: Any = None,
         together: bool | None = None,
         progress: bool = False,
+        folds: np.ndarray | None = None,
+        deadline: float | None = None,
     ) -> list[Fitted]:
-        """Train one network per part: the recipe of `fit`, `cross_fit`, sweeps and refits.
+        """Train a network or an ensemble per part: the recipe of every fit.
 
         Each network starts from its own seed, is standardised by its own training clouds, and
-        keeps the parameters of its best epoch on a validation part split off them. Apart from
-        rounding, the result for a part does not depend on the other parts.
+        keeps the parameters of its best epoch on a validation part split off them. Members of an
+        ensemble have one best epoch and decay in common. Apart from rounding, the result for a part
+        does not depend on the other parts.
 
         Parameters
         ----------
@@ -141,50 +229,53 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             Whether networks train together in stacks; None decides by their size.
         progress : bool, default False
             Show a progress bar.
+        folds : ndarray of int, shape (clouds of a part,), or None, default None
+            What the members of an ensemble hold out: one member per fold. None chooses folds.
+        deadline : float or None, default None
+            Reading of `time.perf_counter` after which no further epoch starts.
 
         Returns
         -------
         list of Fitted
-            One per part, in order.
+            One per part, in order; an `Ensemble` where there are members.
         """
         self.check_options()
-        self.n_features_in_ = store.features
+        if self.components is None:
+            self.n_features_in_ = store.features
         y = targets.tensor(getattr(torch, self.dtype)).to(self.device)
         schedule = Schedule(
-            int(self.epochs), int(self.batch_size), int(self.patience), self.points_per_epoch
+            int(self.epochs),
+            int(self.batch_size),
+            int(self.patience),
+            self.points_per_epoch,
+            deadline,
         )
-        fits = [self.make_fit(clouds, targets, groups, seed) for clouds, seed in parts]
-        trained = train(
-            lambda fit: self._make_model(store, targets.outputs, fit),
-            store,
-            y,
-            targets.loss,
-            fits,
-            schedule,
-            together=together,
-            progress=progress,
-        )
-        for fit, fitted in zip(fits, trained, strict=True):
-            fitted.guess = targets.guess_loss(fit)
+
+        def make_model(fit: Fit) -> nn.Module:
+            model = self._make_model(store, targets.outputs, fit)
+            _start_at(model, targets.guess(fit))
+            return model
+
+        recipe = self._recipe()
+        groups = None if groups is None else np.asarray(groups)
+        plans = [recipe.plan(clouds, targets, groups, seed, folds) for clouds, seed in parts]
+        fits = [plan for plan in plans if isinstance(plan, Fit)]
+        options: dict[str, Any] = {"together": together, "progress": progress}
+        alone = iter(train(make_model, store, y, targets.loss, fits, schedule, **options))
+        trained: list[Fitted] = []
+        for plan in plans:
+            if isinstance(plan, Fit):
+                one = next(alone)
+                one.guess = targets.guess_loss(plan)
+            else:
+                one = train_ensemble(make_model, store, y, targets, plan, schedule, progress)
+            trained.append(one)
         return trained
 
-    def make_fit(self, clouds: np.ndarray, targets: Targets, groups: Any, seed: int) -> Fit:
-        """Split a validation part off the training clouds, groups kept together."""
-        inner, validation = validation_part(
-            targets.values[clouds],
-            None if groups is None else np.asarray(groups)[clouds],
-            self.validation_fraction,
-            seed,
-            targets.stratify,
-        )
-        return Fit(
-            clouds[inner],
-            clouds[validation],
-            seed,
-            float(self.learning_rate),
-            float(self.weight_decay),
-            targets.weights(clouds[inner]),
-        )
+    def _recipe(self) -> Recipe:
+        decays = DECAYS if self.weight_decay == "auto" else (float(self.weight_decay),)
+        fraction, rate = float(self.validation_fraction), float(self.learning_rate)
+        return Recipe(int(self.members), fraction, rate, decays)
 
     def keep(self, fitted: Fitted) -> None:
         """Make a trained network the fitted state of this estimator."""
@@ -192,23 +283,72 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         self.history_ = fitted.history
         self.best_epoch_ = fitted.best_epoch
 
-    def _fit(self, clouds: Any, targets: Targets, groups: Any) -> None:
+    def _fit(
+        self,
+        clouds: Any,
+        targets: Targets,
+        groups: Any,
+        covariates: Any = None,
+        batch: Any = None,
+    ) -> None:
         """Train on all clouds, with a seed drawn from `random_state`."""
-        groups = check_groups(groups, len(targets.values))
+        count = len(clouds)
+        groups = check_groups(groups, count)
+        batch = self._checked_batch(batch, count)
         self._keep_names(clouds)
         kept = targets.counted()
-        if len(kept) < len(clouds):  # so that the others do not choose the dimension either
+        if len(kept) < count:  # so that the others do not choose the dimension either
             clouds, targets = [clouds[i] for i in kept], targets.subset(kept)
             groups = None if groups is None else groups[kept]
-        store = self.make_store(self._prepare_for_fit(clouds))
+            batch = None if batch is None else batch[kept]
+        self.adapt(clouds)
+        prepared = self.prepare(clouds)
+        self._forget("batch_centers_", "oof_predictions_")
+        if batch is not None:
+            self.batch_centers_ = learn_batch_centers(plain_clouds(prepared), batch)
+        store = self._make_store_with(prepared, None, covariates, batch, kept, count)
         part = (np.arange(len(clouds)), self._seed())
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
         warn_if_never_improved([fitted], groups is not None, stacklevel=4)
         self.keep(fitted)
+        self._keep_out_of_fold(fitted, kept, count, targets)
 
-    def _prepare_for_fit(self, clouds: Any) -> Sequence[Any]:
-        """Prepare the training clouds, and remember what later clouds have to share with them."""
-        return self.prepare(clouds)
+    def _keep_out_of_fold(
+        self, fitted: Fitted, kept: np.ndarray, count: int, targets: Targets
+    ) -> None:
+        """Keep the predictions for clouds that networks held out, in the units of the targets."""
+        if isinstance(fitted, Ensemble) and fitted.out_of_fold is not None:
+            values = targets.restored(fitted.out_of_fold)
+            self.oof_predictions_ = np.full((count, *values.shape[1:]), np.nan)
+            self.oof_predictions_[kept] = values
+
+    def _make_store_with(
+        self,
+        prepared: Sequence[Any],
+        origin: Tensor | None,
+        covariates: Any,
+        batch: np.ndarray | None,
+        kept: np.ndarray,
+        count: int,
+    ) -> Store:
+        """Return a store of clouds with their batches; a subclass may take covariates."""
+        if covariates is not None:
+            raise ValueError(f"covariates: expected None, {type(self).__name__} reads clouds only")
+        return self.make_store(prepared, origin, self._centers(prepared, batch))
+
+    def _checked_batch(self, batch: Any, count: int) -> np.ndarray | None:
+        if self.frame == "batch" and batch is None:
+            raise ValueError('frame="batch" needs the batch of each cloud: pass batch=...')
+        if batch is None:
+            return None
+        if self.frame != "batch":
+            raise ValueError(f'batch is used by frame="batch" only: frame is {self.frame!r}')
+        return one_per_cloud("batch", batch, count)
+
+    def _centers(self, prepared: Sequence[Any], batch: np.ndarray | None) -> Tensor | None:
+        if batch is None:
+            return None
+        return batch_centers(plain_clouds(prepared), batch, self.batch_centers_)
 
     def _make_model(self, store: Any, outputs: int, fit: Fit) -> nn.Module:
         """Make the untrained network of a fit, standardised by its training clouds."""
@@ -229,18 +369,45 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         """Prepare clouds as :meth:`prepare`, and check that they are as wide as those of `fit`."""
         check_is_fitted(self, "model_")
         prepared = self.prepare(clouds)
-        first = prepared[0]
-        points = first if isinstance(first, torch.Tensor) else first.points
-        self._check_width(points.shape[1])
+        if self.components is None:
+            self._check_width(plain_clouds(prepared)[0].shape[1])
         return prepared
 
-    def _prediction_store(self, clouds: Any) -> Store:
-        return self.make_store(self.prepare_for_prediction(clouds), self.model_.origin)
+    def _prediction_store(self, clouds: Any, covariates: Any = None, batch: Any = None) -> Store:
+        check_is_fitted(self, "model_")
+        clouds = cloud_list(clouds)
+        count = len(clouds)
+        batch = self._checked_batch(batch, count)
+        prepared = self.prepare_for_prediction(clouds)
+        origin: Any = first_member(self.model_).origin
+        return self._make_store_with(prepared, origin, covariates, batch, np.arange(count), count)
+
+    def _in_units(self, clouds: Any) -> list[Tensor]:
+        """Return clouds in the coordinates that everything after their units sees.
+
+        Principal components, where there are any, stay as they are.
+        """
+        units = self.units
+        points = plain_clouds(clouds)
+        if units is None:
+            return points
+        if units.axes is None or points[0].shape[1] == len(units.center):
+            self._check_width(points[0].shape[1])
+            return units.coordinates(points)
+        return points
 
     def count_parameters(self) -> int:
         """Return the number of trainable parameters of the fitted network."""
         check_is_fitted(self, "model_")
         return sum(p.numel() for p in self.model_.parameters() if p.requires_grad)
+
+
+def _start_at(model: nn.Module, guess: np.ndarray) -> None:
+    """Make training start at one prediction for all clouds, the best without looking at them."""
+    last = [layer for layer in model.modules() if isinstance(layer, nn.Linear)][-1]
+    if last.bias is not None and last.out_features == len(guess):
+        with torch.no_grad():
+            last.bias.add_(torch.from_numpy(guess).to(last.bias))
 
 
 def _check_device(device: str) -> None:
@@ -257,7 +424,15 @@ def _check_device(device: str) -> None:
 class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """Base class of every classifier that trains a network on clouds."""
 
-    def fit(self, clouds: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        clouds: Any,
+        y: Any,
+        groups: Any = None,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        batch: Any = None,
+    ) -> Self:
         """Learn to predict the class of a cloud.
 
         Parameters
@@ -271,6 +446,11 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
         sample_weight : array-like, shape (N,), or None, default None
             Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
             weight 0 is neither trained nor validated on. The validation loss has no weights.
+        covariates : data frame, mapping or array-like, shape (N, c), or None, default None
+            What is known about whole clouds, such as age and sex. Numbers are standardised, text
+            becomes zeros and ones. Predictions need the same columns.
+        batch : array-like, shape (N,), or None, default None
+            The batch in which each cloud was measured, for frame="batch".
 
         Returns
         -------
@@ -280,39 +460,47 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
         self.check_options()
         clouds = cloud_list(clouds)
         targets = ClassTargets.of(y, len(clouds), self.class_weight, sample_weight)
-        self._fit(clouds, targets, groups)
+        self._fit(clouds, targets, groups, covariates, batch)
         self.classes_ = targets.classes
         return self
 
-    def predict_proba(self, clouds: Any) -> np.ndarray:
+    def predict_proba(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
         """Predict class probabilities.
 
         Parameters
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
             The clouds, or what `prepare` returned for them.
+        covariates : data frame, mapping or array-like, or None, default None
+            The columns that were given to `fit`.
+        batch : array-like, shape (N,), or None, default None
+            Batches, for frame="batch". One that `fit` has not seen is centred by its own clouds.
 
         Returns
         -------
         ndarray, shape (N, C)
             One column per class, in the order of `classes_`.
         """
-        store = self._prediction_store(clouds)
+        store = self._prediction_store(clouds, covariates, batch)
         return class_probabilities(self.model_, store)
 
-    def predict(self, clouds: Any) -> np.ndarray:
+    def predict(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
         """Predict the most probable class.
 
         Parameters
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
             The clouds, or what `prepare` returned for them.
+        covariates : data frame, mapping or array-like, or None, default None
+            The columns that were given to `fit`.
+        batch : array-like, shape (N,), or None, default None
+            Batches, for frame="batch". One that `fit` has not seen is centred by its own clouds.
 
         Returns
         -------
         ndarray, shape (N,)
             One label per cloud.
         """
-        best = self.predict_proba(clouds).argmax(1)
+        best = self.predict_proba(clouds, covariates, batch).argmax(1)
         labels: np.ndarray = self.classes_[best]
         return labels

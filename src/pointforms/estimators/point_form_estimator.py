@@ -12,15 +12,22 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import FiniteFloat, NonNegativeInt, PositiveInt
 from sklearn.utils.validation import check_is_fitted
 
 from pointforms.clouds import cloud_list, features_of
 from pointforms.estimators import saving
 from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
+from pointforms.estimators.covariates import (
+    CovariateColumn,
+    covariate_names,
+    encode_covariates,
+    learn_covariates,
+)
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import apply
-from pointforms.estimators.saved_values import Attribute, Names
+from pointforms.estimators.saved_values import Attribute, Floats, Names
+from pointforms.estimators.targets import Targets
 from pointforms.estimators.trainer import Fit
 from pointforms.exterior import check_degree
 from pointforms.geometry.field import GramField, Measure
@@ -33,6 +40,7 @@ from pointforms.geometry.settings import (
     Spectrum,
     documents_options,
 )
+from pointforms.nn.average import first_member
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import CoefficientKind
 from pointforms.nn.readouts import ReadoutName
@@ -92,13 +100,33 @@ class PointFormEstimator(NetworkEstimator):
         Largest number of clouds per step; the clouds of an epoch are shared out evenly.
     learning_rate : float, default 0.003
         Initial learning rate of AdamW.
-    weight_decay : float, default 0.001
-        Weight decay of AdamW.
+    weight_decay : float or "auto", default 0.001
+        Weight decay of AdamW, of matrices only. "auto" trains with several and keeps the one of the
+        smallest loss on held-out clouds.
+    scale : {"standard", "isotropic", "robust"} or None, default "standard"
+        Units of the features, learned from the training clouds and applied before neighbours are
+        searched: each feature divided by its standard deviation, all by one number, which suits
+        coordinates of space, or each by its interquartile range. None takes the features as they
+        are. Gram fields that are given instead of clouds keep their geometry.
+    components : int or None, default None
+        Project the scaled clouds to this many principal components of the training points.
+    frame : {"absolute", "cloud", "shape", "both", "batch"}, default "absolute"
+        What the coefficients of the forms depend on: the position of a point; its position relative
+        to the mean of its cloud; the same in units of the cloud's spread; position and relative
+        position; its position relative to the mean of the cloud's batch, given as `batch`. The
+        geometry of a cloud does not depend on it.
+    members : int, default 1
+        Number of networks whose predictions are averaged. Each has its own seed and holds out
+        another part of the training clouds. All keep the epoch of the smallest loss over all
+        held-out clouds.
     validation_fraction : float, default 0.15
-        Share of the training clouds that is held back to choose the best epoch; 0 chooses it on
-        the training clouds themselves.
+        Share of the training clouds that a single network holds out to choose the best epoch; 0
+        chooses it on the training clouds themselves. If the share is less than 24 clouds, networks
+        trained on parts of the clouds choose the epoch together, by what they predict for all of
+        them, and the network that is kept is trained on all clouds.
     patience : int, default 20
-        Stop after this many epochs without a better validation loss.
+        Stop after this many epochs without a better validation loss, or after fewer, by the root of
+        the number of parts, where it is the loss of several parts.
     points_per_epoch : int or None, default None
         Train each epoch on this many random points of each larger cloud. Geometry and prediction
         use all points.
@@ -151,6 +179,11 @@ class PointFormEstimator(NetworkEstimator):
         "feature_names_in_": Attribute(Names, length="features", optional=True),
         "neighbors_": Attribute(PositiveInt, optional=True),
         "dimension_": Attribute(PositiveInt),
+        "center_": Attribute(Floats, length="features", optional=True),
+        "unit_": Attribute(Floats, length="features", optional=True),
+        "axes_": Attribute(list[list[FiniteFloat]], optional=True),
+        "batch_centers_": Attribute(dict[Any, list[FiniteFloat]], optional=True),
+        "covariates_": Attribute(list[CovariateColumn], optional=True),
         "best_epoch_": Attribute(NonNegativeInt),
         "history_": Attribute(list[dict[str, float]]),
     }
@@ -182,18 +215,31 @@ class PointFormEstimator(NetworkEstimator):
             One per cloud.
         """
         clouds = self._checked(clouds)
+        if self.scale is not None and self.units is None:
+            return list(clouds)
         settings = GramSettings.among(self.get_params(deep=False))
         if settings.neighbors == "auto":
             settings = replace(settings, neighbors=getattr(self, "neighbors_", None) or "auto")
         if not isinstance(settings.dimension, int):
             chosen = getattr(self, "dimension_", None)
             settings = replace(settings, dimension=chosen or settings.dimension)
+        if not isinstance(clouds[0], GramField):
+            clouds = self._in_units(clouds)
         return prepare_fields(
-            clouds, settings, n_jobs=self.n_jobs, progress=self.progress, cache=self.cache
+            clouds,
+            settings,
+            units=self.units,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            cache=self.cache,
         )
 
     def make_store(
-        self, prepared: Sequence[GramField], origin: torch.Tensor | None = None
+        self,
+        prepared: Sequence[GramField],
+        origin: torch.Tensor | None = None,
+        centers: torch.Tensor | None = None,
+        covariates: torch.Tensor | None = None,
     ) -> FieldStore:
         """Turn Gram fields into tensors, from which batches are gathered.
 
@@ -203,16 +249,29 @@ class PointFormEstimator(NetworkEstimator):
             One per cloud.
         origin : Tensor or None, shape (D,), default None
             What is subtracted from the points: the origin of a trained network, or by default one
-            near the clouds.
+            near the clouds. The units that `adapt` learned replace it.
+        centers : Tensor or None, shape (N, D), default None
+            The centres of the clouds' batches, for frame="batch".
+        covariates : Tensor or None, shape (N, c), default None
+            Covariates as numbers.
         """
         degrees = self.degrees() if self.coefficients == "dense" else ()
-        dtype = getattr(torch, self.dtype)
-        return FieldStore(prepared, self.measure, degrees, dtype, self.device, origin)
+        return FieldStore(
+            prepared,
+            self.measure,
+            degrees,
+            getattr(torch, self.dtype),
+            self.device,
+            covariates=covariates,
+            **self._store_options(origin, centers),
+        )
 
     def make_stores(
         self, prepared: Sequence[GramField], trainings: Sequence[np.ndarray]
     ) -> list[FieldStore]:
-        """Return a store for each set of training clouds, with the geometry chosen on that set."""
+        """Return a store for each set of training clouds, with units and geometry of that set."""
+        if self._learns_units():
+            return super().make_stores(prepared, trainings)  # type: ignore[return-value]
         settings = GramSettings.among(self.get_params(deep=False))
         estimator, common = copy(self), CommonGeometry(prepared, settings)
         stores: dict[tuple[int, int], FieldStore] = {}
@@ -225,10 +284,15 @@ class PointFormEstimator(NetworkEstimator):
             chosen.append(stores[key])
         return chosen
 
-    def choose_geometry(self, clouds: Any) -> None:
-        """Choose the neighbour count and the dimension by the training clouds or their fields."""
+    def adapt(self, clouds: Any) -> None:
+        """Learn units, neighbour count and dimension from training clouds or their Gram fields."""
+        clouds = self._checked(clouds)
+        super().adapt(clouds)
+        self._forget("neighbors_", "dimension_")
+        if self.units is not None and not isinstance(clouds[0], GramField):
+            clouds = self.units.scaled(self._in_units(clouds))
         settings = GramSettings.among(self.get_params(deep=False))
-        choice = CommonGeometry(self._checked(clouds), settings).choose()
+        choice = CommonGeometry(clouds, settings).choose()
         choice.warn_if_doubtful()
         self.neighbors_: int | None = choice.neighbors
         self.dimension_: int | None = choice.dimension
@@ -253,23 +317,50 @@ class PointFormEstimator(NetworkEstimator):
         if self.spectrum == "projector" and isinstance(self.dimension, int):
             _check_projector(max(degrees), self.dimension)
 
-    def _prepare_for_fit(self, clouds: Any) -> list[GramField]:
-        """Compute Gram fields and remember the numbers that they share."""
-        self.neighbors_ = self.dimension_ = None
-        self.choose_geometry(clouds)
-        return self.prepare(clouds)
-
     def _checked(self, clouds: Any) -> list[Any]:
         """Return clouds with features in the order of `fit`; refuse degrees above their number."""
         ordered: list[Any] = self._by_name(cloud_list(clouds))
         features = features_of(ordered[0])
         if features is not None:  # before geometry, which takes longest
-            check_degree(max(self.degrees()), features)
+            check_degree(max(self.degrees()), min(features, self.components or features))
         return ordered
 
-    def _new_model(self, outputs: int) -> PointFormNetwork:
+    def _make_store_with(
+        self,
+        prepared: Sequence[GramField],
+        origin: torch.Tensor | None,
+        covariates: Any,
+        batch: np.ndarray | None,
+        kept: np.ndarray,
+        count: int,
+    ) -> FieldStore:
+        """Return a store of clouds with their batches and covariates."""
+        if covariates is None and getattr(self, "covariates_", []) and hasattr(self, "model_"):
+            names = [column["name"] for column in self.covariates_]
+            raise ValueError(f"covariates is None: expected those of fit, {', '.join(names)}")
+        values = None
+        if covariates is not None:
+            values = encode_covariates(covariates, self.covariates_, count)[kept]
+            values = torch.from_numpy(values)
+        return self.make_store(prepared, origin, self._centers(prepared, batch), values)
+
+    def _fit(
+        self,
+        clouds: Any,
+        targets: Targets,
+        groups: Any,
+        covariates: Any = None,
+        batch: Any = None,
+    ) -> None:
+        self._forget("covariates_", "model_")
+        if covariates is not None:
+            self.covariates_ = learn_covariates(covariates, len(clouds))
+        super()._fit(clouds, targets, groups, covariates, batch)
+
+    def _new_model(self, outputs: int) -> torch.nn.Module:
+        """Return the untrained network of one member."""
         return PointFormNetwork(
-            self.n_features_in_,
+            self.components or self.n_features_in_,
             outputs,
             self.degrees(),
             self.forms,
@@ -278,6 +369,8 @@ class PointFormEstimator(NetworkEstimator):
             self.hidden,
             self.terms,
             self.head,
+            frame=self.frame,
+            covariates=len(covariate_names(getattr(self, "covariates_", []))),
         )
 
     def _standardize(self, model: Any, store: FieldStore, fit: Fit) -> None:
@@ -289,28 +382,37 @@ class PointFormEstimator(NetworkEstimator):
                 f"degree={self.degree!r}: the Gram fields of these clouds have rank {rank} at "
                 "most, and all forms of a higher degree are zero on them"
             )
-        model.standardize(*store.moments(fit.train), store.origin)
+        unit = None if self.units is None else store.unit
+        model.standardize(*store.moments(fit.train), store.origin, unit)
         some = torch.from_numpy(fit.train[:_CALIBRATION_CLOUDS]).to(store.sizes.device)
         model.calibrate(store.gather(some))
 
     # --- the fitted estimator ---------------------------------------------------------------
 
-    def comparison_matrices(self, clouds: Any) -> np.ndarray:
+    def comparison_matrices(self, clouds: Any, batch: Any = None) -> np.ndarray:
         """Compute the comparison matrix of the learned forms on every cloud.
+
+        Of several members, which have learned different forms, it is that of the first.
 
         Parameters
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
             The clouds, or their Gram fields.
+        batch : array-like, shape (N,), or None, default None
+            Batches, for frame="batch".
 
         Returns
         -------
         ndarray, shape (N, l, l)
             Symmetric and positive semidefinite; (N, degrees, l, l) if `degree` is a sequence.
         """
-        store = self._prediction_store(clouds)
+        check_is_fitted(self, "model_")
+        network: Any = first_member(self.model_)
+        fields = self.prepare_for_prediction(clouds)
+        centers = self._centers(fields, self._checked_batch(batch, len(fields)))
+        store = self.make_store(fields, network.origin, centers)
         stacked = apply(
-            self.model_, store, lambda batch: torch.stack(self.model_.comparison_matrices(batch), 1)
+            network, store, lambda batch: torch.stack(network.comparison_matrices(batch), 1)
         )
         matrices: np.ndarray = stacked.double().cpu().numpy()
         return matrices[:, 0] if isinstance(self.degree, Integral) else matrices

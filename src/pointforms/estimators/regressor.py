@@ -37,6 +37,12 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
     feature_names_in_ : ndarray of str, shape (D,)
         Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
         x0, x1, … Later clouds with the same names in another order are put in this order.
+    center_, unit_ : ndarray, shape (D,)
+        What is subtracted from each feature and what it is divided by, unless scale=None.
+    oof_predictions_ : ndarray, shape (N, C) or as y
+        Where several networks hold out parts of the training clouds: the prediction for each cloud
+        by those that used it neither for training nor for choosing their epoch; NaN for a cloud of
+        weight 0. It is not saved.
     neighbors_ : int
         The number of points in a neighbourhood that all Gram fields share.
     dimension_ : int
@@ -63,7 +69,15 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
         "single_target_": Attribute(bool),
     }
 
-    def fit(self, clouds: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        clouds: Any,
+        y: Any,
+        groups: Any = None,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        batch: Any = None,
+    ) -> Self:
         """Learn to predict numbers.
 
         Parameters
@@ -77,6 +91,11 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
         sample_weight : array-like, shape (N,), or None, default None
             Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
             weight 0 is neither trained nor validated on. The validation loss has no weights.
+        covariates : data frame, mapping or array-like, shape (N, c), or None, default None
+            What is known about whole clouds, such as age and sex. Numbers are standardised, text
+            becomes zeros and ones. Predictions need the same columns.
+        batch : array-like, shape (N,), or None, default None
+            The batch in which each cloud was measured, for frame="batch".
 
         Returns
         -------
@@ -86,25 +105,29 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
         self.check_options()
         clouds = cloud_list(clouds)
         targets = NumberTargets.of(y, len(clouds), self.class_weight, sample_weight)
-        self._fit(clouds, targets, groups)
+        self._fit(clouds, targets, groups, covariates, batch)
         self.target_mean_, self.target_scale_ = targets.mean, targets.scale
         self.single_target_ = targets.single
         return self
 
-    def predict(self, clouds: Any) -> np.ndarray:
+    def predict(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
         """Predict the numbers of clouds.
 
         Parameters
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
             The clouds, or their Gram fields.
+        covariates : data frame, mapping or array-like, or None, default None
+            The columns that were given to `fit`.
+        batch : array-like, shape (N,), or None, default None
+            Batches, for frame="batch". One that `fit` has not seen is centred by its own clouds.
 
         Returns
         -------
         ndarray, shape (N,) or (N, targets)
             As y was in `fit`.
         """
-        store = self._prediction_store(clouds)
+        store = self._prediction_store(clouds, covariates, batch)
         outputs = apply(self.model_, store).double().cpu().numpy()
         numbers: np.ndarray = outputs * self.target_scale_ + self.target_mean_
         return numbers[:, 0] if self.single_target_ else numbers

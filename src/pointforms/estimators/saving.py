@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import torch
 from safetensors import torch as safetensors
+from sklearn.base import ClassifierMixin
 
 from pointforms.estimators.saved_values import (
     pack,
@@ -25,6 +26,7 @@ from pointforms.estimators.saved_values import (
 )
 from pointforms.geometry.choice import USUAL_NEIGHBORS
 from pointforms.geometry.settings import GramSettings
+from pointforms.nn.average import AverageNetwork
 from pointforms.support.files import PARTIAL_PREFIX, atomic
 
 _FORMAT = 2
@@ -33,6 +35,8 @@ _CONFIG_OF_FORMAT_1 = "estimator.json"
 # Keys of the header: options and attributes, and a checksum of the file with zeros in its place.
 _CONFIG, _CHECKSUM = "pointforms", "sha256"
 _NO_CHECKSUM = "0" * 64
+# How the names of the weights of members begin, before their number.
+_MEMBERS = "members."
 _LARGEST_HEADER = 16 << 20  # bytes, of which models need some thousand
 
 # The names that safetensors has for types.
@@ -40,6 +44,9 @@ _TYPES = {
     torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16",
     torch.int64: "I64", torch.int32: "I32", torch.uint8: "U8", torch.bool: "BOOL",
 }  # fmt: skip
+
+# Options that models of version 0.2.0 and older do not name, as they were then.
+_OPTIONS_BEFORE: dict[str, Any] = {"scale": None, "frame": "absolute", "members": 1}
 
 # Every class that `load` can make, by its name.
 _classes: dict[str, Any] = {}
@@ -204,7 +211,8 @@ def _without_network(config: dict[str, Any], header: dict[str, Any]) -> tuple[An
     for key in ("options", "learned"):
         if not isinstance(config.get(key), dict):
             raise ValueError(f"its configuration is damaged: no {key}")
-    estimator = _classes[name](**restore_options(_classes[name], config["options"]))
+    options = _OPTIONS_BEFORE | restore_options(_classes[name], config["options"])
+    estimator = _classes[name](**options)
     device = estimator.device
     if isinstance(device, str) and not _is_available(device):
         estimator.device = "cpu"
@@ -224,8 +232,33 @@ def _without_network(config: dict[str, Any], header: dict[str, Any]) -> tuple[An
                 stacklevel=4,
             )
     fitted = {**estimator.get_params(deep=False), "dimension": estimator.dimension_}
-    GramSettings.among(fitted).check_width(estimator.n_features_in_)
+    GramSettings.among(fitted).check_width(estimator.components or estimator.n_features_in_)
+    _check_units(estimator)
     return estimator, device
+
+
+def _check_units(estimator: Any) -> None:
+    """Raise an error unless the units of the features fit together."""
+    learned = [hasattr(estimator, name) for name in ("center_", "unit_")]
+    if learned[0] != learned[1] or learned[0] != estimator._learns_units():
+        raise ValueError("its units do not fit its options")
+    if learned[0] and not (estimator.unit_ > 0).all():
+        raise ValueError("attribute unit_: expected positive numbers")
+    axes = getattr(estimator, "axes_", None)
+    if (axes is not None) != (estimator.components is not None):
+        raise ValueError("attribute axes_ does not fit components")
+    widths = {len(row) for row in axes or ()}
+    if axes is not None and (
+        len(axes) != estimator.components or widths != {estimator.n_features_in_}
+    ):
+        raise ValueError(
+            f"attribute axes_: expected {estimator.components} rows of "
+            f"{estimator.n_features_in_} numbers"
+        )
+    width = estimator.components or estimator.n_features_in_
+    centers = getattr(estimator, "batch_centers_", {})
+    if any(len(center) != width for center in centers.values()):
+        raise ValueError(f"attribute batch_centers_: expected {width} numbers per batch")
 
 
 def _network(estimator: Any, header: dict[str, Any]) -> torch.nn.Module:
@@ -238,12 +271,18 @@ def _network(estimator: Any, header: dict[str, Any]) -> torch.nn.Module:
                 raise ValueError(f"degree={degree} is too high for {features} features")
     if max(len(estimator.hidden), len(estimator.degrees())) > len(header):
         raise ValueError("its options describe more layers than it has weights")
+    members = {name.split(".")[1] for name in header if name.startswith(_MEMBERS)}
+    outputs = _outputs(estimator, header)
     with torch.device("meta"):
-        network: torch.nn.Module = estimator._new_model(_outputs(estimator, header))
+        networks = [estimator._new_model(outputs) for _ in range(max(1, len(members)))]
+        network: torch.nn.Module = networks[0]
+        if members:
+            network = AverageNetwork(networks, isinstance(estimator, ClassifierMixin))
         network = network.to(getattr(torch, estimator.dtype))
     expected = network.state_dict()
-    if "origin" not in header:  # a model of version 0.2.0 or older, whose origin is 0
-        del expected["origin"]
+    for name in ("origin", "unit"):  # older models have neither: 0 and 1
+        if name not in header and not members:
+            del expected[name]
     for name in sorted(expected.keys() | header.keys()):
         if name not in expected:
             raise ValueError(f"it has weights {name!r}, which its options do not describe")
@@ -257,7 +296,8 @@ def _network(estimator: Any, header: dict[str, Any]) -> torch.nn.Module:
 
 def _outputs(estimator: Any, header: dict[str, Any]) -> int:
     """Return the number of outputs: one per entry of the last bias."""
-    [outputs] = _shape(header, "head.2.bias" if estimator.head else "head.0.bias")
+    name = "head.2.bias" if estimator.head else "head.0.bias"
+    [outputs] = _shape(header, name if name in header else f"{_MEMBERS}0.{name}")
     return outputs
 
 

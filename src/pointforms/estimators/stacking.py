@@ -20,22 +20,24 @@ class Stack:
         self.params = {name: p.detach() for name, p in params.items()}
         self.buffers = {name: b.detach() for name, b in buffers.items()}
 
-    def call(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+    def call(self, function: Callable[..., Tensor], *args: Any, shared: int = 0) -> Tensor:
         """Evaluate function(params, buffers, *args) for every model: (E, ...).
 
-        Arguments have a leading dimension for the models, unless there is only one.
+        Arguments have a leading dimension for the models, unless there is only one model. The first
+        `shared` of them have none: all models get the same.
         """
         if self.single:  # faster, and free of the limits of vmap
             return function(_first(self.params), _first(self.buffers), *args).unsqueeze(0)
-        return vmap(function)(self.params, self.buffers, *args)  # type: ignore
+        dims = (0, 0, *[None if i < shared else 0 for i in range(len(args))])
+        return vmap(function, in_dims=dims)(self.params, self.buffers, *args)  # type: ignore
 
     def gradients(
-        self, function: Callable[..., Tensor], *args: Any
+        self, function: Callable[..., Tensor], *args: Any, shared: int = 0
     ) -> tuple[dict[str, Tensor], Tensor]:
         """Return the gradients of function(params, buffers, *args), and its values (E,)."""
         # no value depends on the parameters of another model: the sum has the gradient of each
         self.params = {name: p.requires_grad_() for name, p in self.params.items()}
-        values = self.call(function, *args)
+        values = self.call(function, *args, shared=shared)
         grads = torch.autograd.grad(values.sum(), list(self.params.values()))
         self.params = {name: p.detach() for name, p in self.params.items()}
         return dict(zip(self.params, grads, strict=True)), values.detach()
@@ -57,7 +59,11 @@ def _first(tree: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 class AdamW:
-    """AdamW on stacked parameters, with one learning rate and one decay per model."""
+    """AdamW on stacked parameters, with one learning rate and one decay per model.
+
+    Only matrices decay. Biases and gains are few, and set the level of the outputs: under a strong
+    decay of these, a classifier could not even predict that classes have different frequencies.
+    """
 
     def __init__(
         self, params: dict[str, Tensor], rates: Sequence[float], decays: Sequence[float]
@@ -79,9 +85,10 @@ class AdamW:
             m.lerp_(grads[name], 0.1)
             v.lerp_(grads[name].square(), 0.001)
             rate = (factor * self.rate).view(-1, *([1] * (p.ndim - 1)))
-            decay = self.decay.view_as(rate)
             update = (m / unbias1) / ((v / unbias2).sqrt_().add_(1e-8))
-            p -= rate * (update + decay * p)
+            if p.ndim > 2:  # the first dimension is that of the models
+                update += self.decay.view_as(rate) * p
+            p -= rate * update
 
     def keep(self, rows: Tensor) -> None:
         """Continue with some of the models only."""

@@ -55,6 +55,7 @@ class ClassTargets(_Counted):
     """
 
     stratify: ClassVar[bool] = True  # validation parts keep the proportions of the classes
+    probabilities: ClassVar[bool] = True  # predictions are probabilities, outputs their logits
 
     classes: np.ndarray
     values: np.ndarray
@@ -99,6 +100,10 @@ class ClassTargets(_Counted):
         """Number of classes."""
         return len(self.classes)
 
+    def restored(self, predicted: np.ndarray) -> np.ndarray:
+        """Return predicted probabilities (N, C) as they are."""
+        return predicted
+
     def tensor(self, dtype: torch.dtype) -> Tensor:
         """Return the codes; `dtype` does not matter for them."""
         return torch.from_numpy(self.values)
@@ -106,6 +111,12 @@ class ClassTargets(_Counted):
     def loss(self, out: Tensor, y: Tensor) -> Tensor:
         """Return the cross-entropy of each cloud."""
         return functional.cross_entropy(out, y, reduction="none")
+
+    def guess(self, fit: Fit) -> np.ndarray:
+        """Return the logits (C,) of the frequencies of the training labels."""
+        counts = np.bincount(self.values[fit.train], fit.weights, len(self.classes))
+        logits = np.log(np.maximum(counts, 0.5 * counts[counts > 0].min()))
+        return np.asarray(logits - logits.mean())
 
     def guess_loss(self, fit: Fit) -> float:
         """Return the validation loss of predicting the frequencies of the training labels."""
@@ -145,6 +156,7 @@ class NumberTargets(_Counted):
     """
 
     stratify: ClassVar[bool] = False
+    probabilities: ClassVar[bool] = False
 
     values: np.ndarray
     mean: list[float]
@@ -178,6 +190,11 @@ class NumberTargets(_Counted):
         """Number of targets."""
         return len(self.mean)
 
+    def restored(self, predicted: np.ndarray) -> np.ndarray:
+        """Return predicted standardised numbers (N, targets) in the units and the shape of y."""
+        numbers: np.ndarray = predicted * self.scale + self.mean
+        return numbers[:, 0] if self.single else numbers
+
     def tensor(self, dtype: torch.dtype) -> Tensor:
         """Return the standardised numbers."""
         return torch.from_numpy(self.values).to(dtype)
@@ -186,10 +203,14 @@ class NumberTargets(_Counted):
         """Return the mean square error of each cloud."""
         return (out - y).square().mean(-1)
 
+    def guess(self, fit: Fit) -> np.ndarray:
+        """Return the mean of the standardised numbers of the training clouds: (targets,)."""
+        mean: np.ndarray = np.average(self.values[fit.train], axis=0, weights=fit.weights)
+        return mean
+
     def guess_loss(self, fit: Fit) -> float:
         """Return the validation loss of predicting the mean of the training clouds."""
-        mean = np.average(self.values[fit.train], axis=0, weights=fit.weights)
-        return float(np.square(self.values[fit.validation] - mean).mean())
+        return float(np.square(self.values[fit.validation] - self.guess(fit)).mean())
 
     def weights(self, train: np.ndarray) -> np.ndarray | None:
         """Return the weight of each cloud of `train` in the training loss; None for equal ones."""

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 import numpy as np
+import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from pointforms.clouds import cloud_list
+from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.estimators.batch_centers import learn_batch_centers
 from pointforms.estimators.per_cloud import check_groups, checked_weights
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.targets import targets_of
 from pointforms.estimators.trainer import Fit, Fitted
+from pointforms.nn.average import AverageNetwork
 from pointforms.support.options import Bounds
 
 
@@ -40,6 +43,12 @@ class PointFormTransformer(
     feature_names_in_ : ndarray of str, shape (D,)
         Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
         x0, x1, … Later clouds with the same names in another order are put in this order.
+    center_, unit_ : ndarray, shape (D,)
+        What is subtracted from each feature and what it is divided by, unless scale=None.
+    oof_predictions_ : ndarray, shape (N, C) or as y
+        Where several networks hold out parts of the training clouds: the prediction for each cloud
+        by those that used it neither for training nor for choosing their epoch; NaN for a cloud of
+        weight 0. It is not saved.
     neighbors_ : int
         The number of points in a neighbourhood that all Gram fields share.
     dimension_ : int
@@ -63,7 +72,12 @@ class PointFormTransformer(
     epochs: Annotated[int, Bounds(at_least=0)]
 
     def fit(
-        self, clouds: Any, y: Any = None, groups: Any = None, sample_weight: Any = None
+        self,
+        clouds: Any,
+        y: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        batch: Any = None,
     ) -> Self:
         """Learn the forms from y, or draw them at random.
 
@@ -79,6 +93,8 @@ class PointFormTransformer(
             Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
             weight 0 is neither trained nor validated on. The validation loss has no weights.
             Random forms do not depend on weights.
+        batch : array-like, shape (N,), or None, default None
+            The batch in which each cloud was measured, for frame="batch".
 
         Returns
         -------
@@ -90,36 +106,54 @@ class PointFormTransformer(
         if y is None or self.epochs == 0:
             check_groups(groups, len(clouds))
             checked_weights(sample_weight, len(clouds))
-            self._draw_forms(clouds)
+            self._draw_forms(clouds, self._checked_batch(batch, len(clouds)))
             return self
-        self._fit(clouds, targets_of(y, len(clouds), self.class_weight, sample_weight), groups)
+        targets = targets_of(y, len(clouds), self.class_weight, sample_weight)
+        self._fit(clouds, targets, groups, batch=batch)
         return self
 
-    def _draw_forms(self, clouds: Sequence[Any]) -> None:
+    def _draw_forms(self, clouds: Sequence[Any], batch: np.ndarray | None) -> None:
         self._keep_names(clouds)
-        store = self.make_store(self._prepare_for_fit(clouds))
-        self.n_features_in_ = store.features
-        everything = Fit(np.arange(len(clouds)), np.arange(0), self._seed())
-        self.keep(Fitted(self._make_model(store, 1, everything), best_epoch=0))
+        self.adapt(clouds)
+        prepared = self.prepare(clouds)
+        if batch is not None:
+            self.batch_centers_ = learn_batch_centers(plain_clouds(prepared), batch)
+        store = self.make_store(prepared, centers=self._centers(prepared, batch))
+        if self.components is None:
+            self.n_features_in_ = store.features
+        everything, seed = np.arange(len(clouds)), self._seed()
+        networks = [
+            self._make_model(store, 1, Fit(everything, np.arange(0), seed + i))
+            for i in range(self.members)
+        ]
+        model = networks[0] if len(networks) == 1 else AverageNetwork(networks, False)
+        self.keep(Fitted(model, best_epoch=0))
+
+    def _networks(self) -> list[Any]:
+        return list(getattr(self.model_, "members", [self.model_]))
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.model_.head[0].in_features)
+        return sum(int(network.head[0].in_features) for network in self._networks())
 
-    def transform(self, clouds: Any) -> np.ndarray:
+    def transform(self, clouds: Any, batch: Any = None) -> np.ndarray:
         """Compute the readouts of the comparison matrices.
+
+        Those of several members are concatenated.
 
         Parameters
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
             The clouds, or their Gram fields.
+        batch : array-like, shape (N,), or None, default None
+            Batches, for frame="batch". One that `fit` has not seen is centred by its own clouds.
 
         Returns
         -------
         ndarray, shape (N, features)
             One row per cloud.
         """
-        store = self._prediction_store(clouds)
-        readouts = apply(self.model_, store, self.model_.features)
-        features: np.ndarray = readouts.double().cpu().numpy()
+        store = self._prediction_store(clouds, batch=batch)
+        readouts = [apply(network, store, network.features) for network in self._networks()]
+        features: np.ndarray = torch.cat(readouts, 1).double().cpu().numpy()
         return features

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from pointforms.estimators.point_form_estimator import PointFormEstimator
-from pointforms.exterior import compound
+from pointforms.exterior import compound, multi_indices
+from pointforms.nn.average import first_member
 from pointforms.nn.coefficients import WedgeCoefficients
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
@@ -23,7 +24,11 @@ def coefficients(model: Any, points: Any, degree: int | None = None) -> np.ndarr
 
     x are the coordinates of the data. The network works in x̂ = (x - m) / s, where
     dx̂^I = dx^I / Π_{i in I} s_i; that factor is in the coefficients, so that with the Gram fields
-    of the data `pf.comparison_matrix` gives what the estimator's `comparison_matrices` gives.
+    that the estimator prepares `pf.comparison_matrix` gives what its `comparison_matrices` gives.
+
+    Of an estimator with several members, the forms are those of the first. With frame="cloud",
+    "shape" or "batch", points are positions relative to the centre, with frame="shape" in units of
+    the spread of the cloud.
 
     Parameters
     ----------
@@ -49,9 +54,14 @@ def coefficients(model: Any, points: Any, degree: int | None = None) -> np.ndarr
     network = network_of(model)
     layer = layer_of(network, degree)
     given = as_tensor(points, "points")
-    if given.ndim != 2 or given.shape[1] != len(network.mean):
+    if given.ndim != 2 or given.shape[1] != len(network.origin):
         raise ValueError(
-            f"points have shape {tuple(given.shape)}: expected (n, {len(network.mean)})"
+            f"points have shape {tuple(given.shape)}: expected (n, {len(network.origin)})"
+        )
+    if network.frame == "both":
+        raise ValueError(
+            'the forms of a model with frame="both" depend on a point and on its cloud: '
+            "expected another frame"
         )
     with torch.no_grad():
         F: np.ndarray = (
@@ -99,7 +109,7 @@ def network_of(model: Any) -> PointFormNetwork:
     """Return the network of a fitted estimator, or the network that was given."""
     if isinstance(model, PointFormEstimator):
         check_is_fitted(model, "model_")
-        model = model.model_
+        model = first_member(model.model_)
     if not isinstance(model, PointFormNetwork):
         raise TypeError(
             f"model is a {type(model).__name__}: expected a fitted estimator of point-forms or a "
@@ -126,9 +136,20 @@ def evaluate(network: PointFormNetwork, layer: PointForms, points: Tensor) -> Te
     For wedge forms (Σ α_1 ∧ ... ∧ α_k)_I = Σ det[α_a,i_b], the minors of the 1-forms.
     """
     # in double precision, since points far from 0 share their leading digits with the origin
-    x = (points.double() - network.origin).to(network.mean)
-    values: Tensor = layer.network((x - network.mean) / network.scale)
+    x = points.double()
+    if network.frame == "absolute":
+        x = x - network.origin
+    return evaluate_read(network, layer, x / network.unit)
+
+
+def evaluate_read(network: PointFormNetwork, layer: PointForms, read: Tensor) -> Tensor:
+    """Return coefficients of a layer's forms, given what the network reads: (..., R)."""
+    values: Tensor = layer.network((read.to(network.mean) - network.mean) / network.scale)
     if isinstance(layer.network, WedgeCoefficients):
-        one_forms = values.unflatten(-2, (layer.forms, layer.network.terms, layer.degree))
+        one_forms = (values / network.unit).unflatten(
+            -2, (layer.forms, layer.network.terms, layer.degree)
+        )
         return compound(one_forms, layer.degree).squeeze(-2).sum(-2)
-    return values
+    # dx^I in the units of the network is dx^I / Π_{i in I} unit_i in those of the data
+    indices = multi_indices(len(network.unit), layer.degree).to(network.unit.device)
+    return values / network.unit[indices].prod(-1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from pointforms.explain.coefficients import evaluate
+from pointforms.explain.coefficients import evaluate_read
 from pointforms.explain.evaluation import CloudPoints, coefficients_and_duals
 from pointforms.exterior import pull
 from pointforms.nn.network import PointFormNetwork
@@ -24,8 +24,9 @@ def parts(
 ) -> Tensor:
     """Return C^(I) of every cloud for all basis forms, or a range: (N, C(D, k), l, l)."""
     total: Tensor | None = None
+    read = points.read_by(network)
     for rows in points.blocks(layer.forms, layer.degree):
-        F, dual = coefficients_and_duals(network, layer, points, rows)
+        F, dual = coefficients_and_duals(network, layer, points, read, rows)
         F = F[..., basis].permute(2, 1, 0)  # (C, l, rows)
         dual = (dual * points.weights[rows, None, None])[..., basis].permute(2, 0, 1)
         if total is None:
@@ -38,21 +39,24 @@ def parts(
 
 def comparison_matrices(network: PointFormNetwork, points: CloudPoints) -> list[Tensor]:
     """Return C of every cloud, (N, l, l) for each degree."""
-    matrices = []
+    matrices, read = [], points.read_by(network)
     for layer in network.point_forms():
         total = points.points.new_zeros(len(points.sizes), layer.forms, layer.forms)
         for rows in points.blocks(layer.forms, layer.degree):
-            each = point_matrices(network, layer, points, rows)
+            each = point_matrices(network, layer, points, read, rows)
             total.index_add_(0, points.cloud[rows], each)
         matrices.append(total)
     return matrices
 
 
 def point_matrices(
-    network: PointFormNetwork, layer: PointForms, points: CloudPoints, rows: slice
+    network: PointFormNetwork, layer: PointForms, points: CloudPoints, read: Tensor, rows: slice
 ) -> Tensor:
-    """Return what each point adds, C_p = μ(p) ⟨ω_a, ω_b⟩(p): (rows, l, l)."""
+    """Return what each point adds, C_p = μ(p) ⟨ω_a, ω_b⟩(p): (rows, l, l).
+
+    `read` is what the network reads at all points, :meth:`CloudPoints.read_by`.
+    """
     with torch.no_grad():
-        F = evaluate(network, layer, points.points[rows])
+        F = evaluate_read(network, layer, read[rows])
         pulled = pull(F, points.factor[rows], layer.degree)  # Vᵀω
         return (pulled @ pulled.mT) * points.weights[rows, None, None]

@@ -9,7 +9,7 @@ import torch
 
 from pointforms.estimators import PointFormClassifier
 from pointforms.explain.cloud_labels import CloudLabels
-from pointforms.explain.coefficients import evaluate, layer_of
+from pointforms.explain.coefficients import evaluate_read, layer_of
 from pointforms.explain.contributions import comparison_matrices
 from pointforms.explain.decision import path_gradients
 from pointforms.explain.evaluation import CloudPoints, cloud_points, double_precision
@@ -88,7 +88,7 @@ def class_directions(estimator: Any, clouds: Any, y: Any) -> list[np.ndarray]:
     contrasts = [(c, labels.values[:, c] > 0) for c in range(labels.values.shape[1])]
     w = torch.from_numpy(decision_gradients(network, points, contrasts, True)[0])
     with torch.no_grad():
-        F = evaluate(network, layer, points.points)
+        F = evaluate_read(network, layer, points.read_by(network))
         Q = torch.einsum("cab,pai,pbj->pcij", w, F, F)
         leading = torch.linalg.eigh(Q).eigenvectors[..., -1]
     return [part.numpy() for part in leading.split(points.sizes)]

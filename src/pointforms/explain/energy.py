@@ -51,10 +51,10 @@ def point_energy(
     """
     points = cloud_points(model, clouds, measure)
     network = double_precision(network_of(model))
-    layer = layer_of(network, degree)
+    layer, read = layer_of(network, degree), points.read_by(network)
     energy = torch.cat(
         [
-            point_matrices(network, layer, points, rows).diagonal(dim1=-2, dim2=-1).sum(-1)
+            point_matrices(network, layer, points, read, rows).diagonal(dim1=-2, dim2=-1).sum(-1)
             for rows in points.blocks(layer.forms, layer.degree)
         ]
     )
@@ -141,14 +141,14 @@ def prediction_split(estimator: Any, clouds: Any, reference: Any = None) -> Pred
     mass = points.weights.new_zeros(len(points.sizes))
     mass.index_add_(0, points.cloud, points.weights)
     equal = (points.weights / mass[points.cloud]).unsqueeze(-1)
-    total = torch.zeros((), dtype=torch.float64)
+    total, read = torch.zeros((), dtype=torch.float64), points.read_by(network)
     for layer, w, M in zip(network.point_forms(), gradients, means, strict=True):
         own = torch.cat(
             [
                 torch.einsum(
                     "pcab,pab->pc",
                     w[points.cloud[rows]],
-                    point_matrices(network, layer, points, rows),
+                    point_matrices(network, layer, points, read, rows),
                 )
                 for rows in points.blocks(layer.forms, layer.degree)
             ]

@@ -14,9 +14,11 @@ from sklearn.utils import gen_batches
 from torch import Tensor
 
 from pointforms.estimators.point_form_estimator import PointFormEstimator
-from pointforms.explain.coefficients import evaluate, network_of
+from pointforms.explain.coefficients import evaluate_read, network_of
 from pointforms.exterior import COMPOUND_MAX, pull
 from pointforms.geometry.field import GramField, Measure
+from pointforms.nn.average import first_member
+from pointforms.nn.frames import framed
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
 
@@ -64,6 +66,13 @@ class CloudPoints:
             sizes,
         )
 
+    def read_by(self, network: PointFormNetwork) -> Tensor:
+        """Return what a network reads at the points: (P, R), in double precision."""
+        if network.frame == "batch":
+            raise ValueError('frame="batch" cannot be explained: expected another frame')
+        x = (self.points - network.origin.double().cpu()) / network.unit.double().cpu()
+        return torch.cat(framed(x.split(self.sizes), network.frame))
+
     def blocks(self, forms: int, degree: int) -> Iterator[slice]:
         """Yield ranges of points for which l forms of a degree fit into the working set."""
         D, r = self.factor.shape[-2:]
@@ -92,9 +101,10 @@ class CloudPoints:
 def cloud_points(model: Any, clouds: Any, measure: Measure | None = None) -> CloudPoints:
     """Return points of clouds, by default in the estimator's measure, uniform for a network."""
     if isinstance(model, PointFormEstimator):
+        refuse_covariates(model)
         fields = list(model.prepare_for_prediction(clouds))
         return CloudPoints.of(fields, model.measure if measure is None else measure)
-    D = len(network_of(model).mean)
+    D = len(network_of(model).origin)
     fields = list(clouds)
     for i, field in enumerate(fields):
         if not isinstance(field, GramField):
@@ -107,21 +117,35 @@ def cloud_points(model: Any, clouds: Any, measure: Measure | None = None) -> Clo
     return CloudPoints.of(fields, "uniform" if measure is None else measure)
 
 
-def double_precision(network: PointFormNetwork) -> PointFormNetwork:
-    """Return a copy in double precision on the CPU, so that sums over points are exact."""
-    return copy.deepcopy(network).to("cpu", torch.float64).eval()
+def refuse_covariates(estimator: PointFormEstimator) -> None:
+    """Raise an error if an estimator decides by covariates too, which forms cannot explain."""
+    if getattr(estimator, "covariates_", []):
+        raise ValueError(
+            "the estimator was fitted with covariates: expected one that decides by clouds alone"
+        )
+
+
+def double_precision(model: Any) -> PointFormNetwork:
+    """Return a copy in double precision on the CPU, so that sums over points are exact.
+
+    Of the average of several networks, it is the first.
+    """
+    network: PointFormNetwork = copy.deepcopy(first_member(model)).to("cpu", torch.float64).eval()  # type: ignore[assignment]
+    return network
 
 
 def coefficients_and_duals(
-    network: PointFormNetwork, layer: PointForms, points: CloudPoints, rows: slice
+    network: PointFormNetwork, layer: PointForms, points: CloudPoints, read: Tensor, rows: slice
 ) -> tuple[Tensor, Tensor]:
     """Return F and Λᵏ G F at some points: (rows, l, C(D, k)) each.
+
+    `read` is what the network reads at all points, :meth:`CloudPoints.read_by`.
 
     Λᵏ G = ΛᵏV ΛᵏVᵀ is applied as the pull through V and its adjoint, which is the gradient of
     ½ |Vᵀω|² with respect to the coefficients; no C(D, k)² matrix is built.
     """
     with torch.no_grad():
-        F = evaluate(network, layer, points.points[rows])
+        F = evaluate_read(network, layer, read[rows])
     F.requires_grad_()
     with torch.enable_grad():
         pulled = pull(F, points.factor[rows], layer.degree)

@@ -91,10 +91,12 @@ def refit_halves(
 
     Each comes with the units of its outputs; then their mean score on the unseen halves.
     """
+    estimator = clone(estimator).set_params(members=1)
+    clouds: list[Any] = [field.points for field in fields] if estimator.scale else list(fields)
     if labels.classifier:
         fitted = cross_fit(
             estimator,
-            fields,
+            clouds,
             labels.given,
             halves,
             seeds,
@@ -102,7 +104,7 @@ def refit_halves(
             n_jobs=estimator.n_jobs,
             progress=estimator.progress,
         )
-        units = output_units(estimator)
+        units = np.ones(len(labels.columns))
         models = [(model, units) for model in fitted.models]
         R = len(seeds)
         return [models[:R], models[R:]], float(fitted.auroc.mean())  # type: ignore[list-item]
@@ -113,12 +115,12 @@ def refit_halves(
         for seed in seeds:
             one = clone(estimator).set_params(random_state=seed)
             one.fit(
-                [fields[i] for i in train],
+                [clouds[i] for i in train],
                 labels.given[train],
                 None if groups is None else groups[train],
             )
             one_half.append((one.model_, output_units(one)))
-            scores.append(r2_score(labels.given[test], one.predict([fields[i] for i in test])))
+            scores.append(r2_score(labels.given[test], one.predict([clouds[i] for i in test])))
         trained.append(one_half)
     return trained, float(np.mean(scores))
 

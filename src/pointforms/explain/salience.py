@@ -12,7 +12,7 @@ import numpy as np
 from pointforms.estimators import PointFormClassifier, PointFormRegressor
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.explain.cloud_labels import CloudLabels
-from pointforms.explain.evaluation import CloudPoints, double_precision
+from pointforms.explain.evaluation import CloudPoints, double_precision, refuse_covariates
 from pointforms.explain.measurement import measure_contributions
 from pointforms.explain.refits import Stability, combine, measure_half, output_units, refit_halves
 from pointforms.exterior import multi_indices
@@ -329,6 +329,11 @@ def salience(
         )
     check_int("refits", refits, at_least=0)
     check_int("permutations", permutations, at_least=1)
+    refuse_covariates(estimator)
+    if estimator.components is not None:
+        raise ValueError(
+            f"components={estimator.components}: salience is that of features, expected None"
+        )
     fields = list(estimator.prepare_for_prediction(clouds))
     labels = CloudLabels.of(estimator, y, len(fields))
     groups = check_groups(groups, len(fields))

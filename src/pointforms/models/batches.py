@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pointforms.models.neighbor_graphs import CloudGraph
+from pointforms.nn.frames import Frame
 from pointforms.nn.stores import PointStore
 
 Weights = Literal["sum", "mean", "gcn"]
@@ -127,8 +128,12 @@ class GraphStore(WholeCloudStore):
         dtype: torch.dtype,
         device: torch.device | str,
         origin: Tensor | None = None,
+        unit: Tensor | None = None,
+        frame: Frame = "absolute",
+        centers: Tensor | None = None,
     ) -> None:
-        super().__init__([graph.points for graph in graphs], dtype, device, origin)
+        points = [graph.points for graph in graphs]
+        super().__init__(points, dtype, device, origin, unit, frame, centers)
         self.lists = SparseBlocks(
             [graph.starts for graph in graphs], [graph.neighbors for graph in graphs], device
         )

@@ -27,7 +27,8 @@ class Standardized(nn.Module):
 
     def standardize(self, mean: Tensor, scale: Tensor, origin: Tensor) -> None:
         """Set the statistics, and the origin from which points and mean are measured."""
-        self.origin.copy_(origin)
+        if origin.shape == self.origin.shape:  # frame="both" reads twice as many numbers
+            self.origin.copy_(origin)
         self.mean.copy_(mean)
         self.scale.copy_(scale)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.clouds import cloud_list
 from pointforms.estimators.network_estimator import NetworkClassifier
 from pointforms.estimators.trainer import Fit, Store
 from pointforms.models.batches import CloudStore, GraphStore
@@ -83,8 +83,19 @@ class NeuralClassifier(NetworkClassifier):
         Largest number of clouds per step; the clouds of an epoch are shared out evenly.
     learning_rate : float, default 3e-3
         Largest step size of AdamW.
-    weight_decay : float, default 1e-3
-        Weight decay of AdamW.
+    weight_decay : float or "auto", default 1e-3
+        Weight decay of AdamW, of matrices only. "auto" trains with several and keeps the one of the
+        smallest loss on held-out clouds.
+    scale : {"standard", "isotropic", "robust"} or None, default "standard"
+        Units of the features, learned from the training clouds and applied before neighbours are
+        searched; None takes the features as they are.
+    components : int or None, default None
+        Project the scaled clouds to this many principal components of the training points.
+    frame : {"absolute", "cloud", "shape", "both", "batch"}, default "absolute"
+        What the network reads: positions of points, or relative to the mean of the cloud, the same
+        in units of its spread, both, or relative to the mean of the cloud's batch.
+    members : int, default 1
+        Number of networks whose predictions are averaged.
     validation_fraction : float, default 0.15
         Share of the training clouds on which the best epoch is chosen; 0 trains to the end.
     patience : int, default 20
@@ -132,23 +143,38 @@ class NeuralClassifier(NetworkClassifier):
     def prepare(self, clouds: Any) -> Sequence[Any]:
         """Return checked clouds, or their graphs; graphs are returned as they are."""
         clouds, reads = self._by_name(cloud_list(clouds)), self.reads
-        if reads == "points":
-            return plain_clouds(clouds)
+        units = self.units
+        if hasattr(clouds[0], "points"):
+            return list(clouds)
+        points = self._in_units(clouds)
+        if reads == "points" or (units is None and self.scale is not None):
+            return points
+        scaled = points if units is None else units.scaled(points)
+        graphs: Any
         if reads == "complex":
-            return cloud_complexes(clouds, min(self.neighbors, _COMPLEX_NEIGHBORS))
-        if reads == "pyramid":
+            graphs = cloud_complexes(scaled, min(self.neighbors, _COMPLEX_NEIGHBORS))
+        elif reads == "pyramid":
             network = network_class(self.network)
-            return cloud_pyramids(clouds, network.ratios, min(self.neighbors, network.neighbors))
-        return cloud_graphs(clouds, self.neighbors)
+            graphs = cloud_pyramids(scaled, network.ratios, min(self.neighbors, network.neighbors))
+        else:
+            graphs = cloud_graphs(scaled, self.neighbors)
+        # graphs of scaled clouds, on the clouds in their own units, which the store scales
+        return [replace(graph, points=own) for graph, own in zip(graphs, points, strict=True)]
 
-    def make_store(self, prepared: Sequence[Any], origin: Tensor | None = None) -> Store:
+    def make_store(
+        self,
+        prepared: Sequence[Any],
+        origin: Tensor | None = None,
+        centers: Tensor | None = None,
+    ) -> Store:
         """Return prepared clouds as tensors, from which batches are gathered."""
         dtype = getattr(torch, self.dtype)
-        store: Store = _STORES[self.reads](prepared, dtype, self.device, origin)
+        options = self._store_options(origin, centers)
+        store: Store = _STORES[self.reads](prepared, dtype, self.device, **options)
         return store
 
     def _new_model(self, outputs: int) -> nn.Module:
-        model: nn.Module = network_class(self.network)(self.n_features_in_, outputs)
+        model: nn.Module = network_class(self.network)(self._inputs(), outputs)
         return model
 
     def _standardize(self, model: Any, store: Any, fit: Fit) -> None:

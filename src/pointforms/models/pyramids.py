@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pointforms.clouds import plain_clouds
 from pointforms.models.batches import WholeCloudStore
+from pointforms.nn.frames import Frame
 from pointforms.nn.origins import common_origin
 from pointforms.nn.stores import PointStore
 from pointforms.support.extras import need
@@ -133,8 +134,12 @@ class PyramidStore(WholeCloudStore):
         dtype: torch.dtype,
         device: torch.device | str,
         origin: Tensor | None = None,
+        unit: Tensor | None = None,
+        frame: Frame = "absolute",
+        centers: Tensor | None = None,
     ) -> None:
-        super().__init__([pyramid.points for pyramid in pyramids], dtype, device, origin)
+        points = [pyramid.points for pyramid in pyramids]
+        super().__init__(points, dtype, device, origin, unit, frame, centers)
         self.levels = [
             PointStore(level, torch.long, device, origin=torch.zeros(()))
             for level in zip(*(pyramid.levels for pyramid in pyramids), strict=True)

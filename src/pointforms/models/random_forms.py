@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pointforms.estimators import PointFormTransformer
+from pointforms.estimators.units import Scale
 from pointforms.geometry.field import Measure
 from pointforms.geometry.settings import Dimension
 from pointforms.models.classical import FeatureClassifier
@@ -21,6 +22,7 @@ def random_forms(
     measure: Measure = "uniform",
     neighbors: int | Literal["auto"] = 32,
     dimension: Dimension = "local-pca",
+    scale: Scale | None = None,
     cache: str | os.PathLike[str] | None = None,
 ) -> FeatureClassifier:
     """Return logistic regression on the comparison matrices of untrained random forms.
@@ -42,6 +44,8 @@ def random_forms(
         Number of neighbours of a point in the Gram fields, itself included.
     dimension : int, "local-pca" or None, default "local-pca"
         Intrinsic dimension, or how the training clouds choose it.
+    scale : {"standard", "isotropic", "robust"} or None, default None
+        Units in which neighbours are searched; None takes those of the data.
     cache : path-like, optional
         Folder in which Gram fields are kept.
     """
@@ -52,6 +56,7 @@ def random_forms(
         measure=measure,
         neighbors=neighbors,
         dimension=dimension,
+        scale=scale,
         epochs=0,
         random_state=random_state,
         cache=cache,

@@ -14,9 +14,11 @@ from typing import Any
 
 from pointforms.support.suggestions import suggest
 
-#: Options of Gram fields in every model of a comparison and in the figures of the paper. They are
+#: Options of Gram fields in every model that reproduces the paper, and in its figures. They are
 #: stated, so that these, and stored fits, keep their meaning whatever the defaults become.
 COMPARED_GEOMETRY: dict[str, Any] = {"neighbors": 32, "dimension": "local-pca"}
+#: How networks that reproduce the paper are trained: in the units of the data, with this decay.
+_AS_PUBLISHED: dict[str, Any] = {"scale": None, "weight_decay": 1e-3}
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def _point_forms(readout: str, degree: int) -> Model:
         f"NPF-{readout.capitalize()} k={degree}",
         "point-forms",
         "pointforms.estimators:PointFormClassifier",
-        {"readout": readout, "degree": degree, **COMPARED_GEOMETRY},
+        {"readout": readout, "degree": degree, **COMPARED_GEOMETRY, **_AS_PUBLISHED},
         named=("readout", "degree"),
     )
 
@@ -76,7 +78,7 @@ def _neural(network: str, title: str, family: str, **options: Any) -> Model:
         title,
         family,
         "pointforms.models.neural:NeuralClassifier",
-        {"network": network, **options},
+        {"network": network, **_AS_PUBLISHED, **options},
         named=("network",),
     )
 

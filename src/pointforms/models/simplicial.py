@@ -16,6 +16,7 @@ from pointforms.clouds import plain_clouds
 from pointforms.models.batches import SparseBlocks, WholeCloudStore, sparse_rows
 from pointforms.models.hodge import clique_complex
 from pointforms.models.layers import Standardized, mean_pool
+from pointforms.nn.frames import Frame
 
 Operator = tuple[Tensor, Tensor]
 
@@ -83,8 +84,12 @@ class SimplicialStore(WholeCloudStore):
         dtype: torch.dtype,
         device: torch.device | str,
         origin: Tensor | None = None,
+        unit: Tensor | None = None,
+        frame: Frame = "absolute",
+        centers: Tensor | None = None,
     ) -> None:
-        super().__init__([one.points for one in complexes], dtype, device, origin)
+        points = [one.points for one in complexes]
+        super().__init__(points, dtype, device, origin, unit, frame, centers)
         self.operators, self.transposed = {}, {}
         for name in ("difference", "across", "to_points"):
             blocks = [getattr(one, name) for one in complexes]

@@ -68,9 +68,18 @@ class DenseCoefficients(_Coefficients):
         Number of forms, l.
     hidden : sequence of int
         Widths of the hidden layers.
+    inputs : int or None, default None
+        How many numbers the network reads at a point; None stands for D.
     """
 
-    def __init__(self, features: int, degree: int, forms: int, hidden: Sequence[int]) -> None:
+    def __init__(
+        self,
+        features: int,
+        degree: int,
+        forms: int,
+        hidden: Sequence[int],
+        inputs: int | None = None,
+    ) -> None:
         count = comb(features, degree)
         if forms * count > _MOST_COEFFICIENTS:
             raise ValueError(
@@ -78,7 +87,7 @@ class DenseCoefficients(_Coefficients):
                 f"coefficients per point, and at most {_MOST_COEFFICIENTS:.2g} can be learned; "
                 'use coefficients="wedge" or a lower degree'
             )
-        super().__init__(features, hidden, forms, count)
+        super().__init__(inputs or features, hidden, forms, count)
         self.degree = degree
 
     def set_scale(self, scale: Tensor) -> None:
@@ -106,12 +115,20 @@ class WedgeCoefficients(_Coefficients):
         Widths of the hidden layers.
     terms : int, default 2
         Number of products per form, R.
+    inputs : int or None, default None
+        How many numbers the network reads at a point; None stands for D.
     """
 
     def __init__(
-        self, features: int, degree: int, forms: int, hidden: Sequence[int], terms: int = 2
+        self,
+        features: int,
+        degree: int,
+        forms: int,
+        hidden: Sequence[int],
+        terms: int = 2,
+        inputs: int | None = None,
     ) -> None:
-        super().__init__(features, hidden, forms * terms * degree, features)
+        super().__init__(inputs or features, hidden, forms * terms * degree, features)
         self.terms = terms
 
     def set_scale(self, scale: Tensor) -> None:

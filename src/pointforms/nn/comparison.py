@@ -67,7 +67,8 @@ class _Compare(torch.autograd.Function):
 
     The gradient of the linear map needs K anyway, so the comparison adds only one product with the
     geometry to the cost of the network, and no tensor is transposed between points and forms. All
-    tensors may have one more leading dimension, for stacked models.
+    tensors may have one more leading dimension, for stacked models, which V and μ lack where the
+    models share their clouds.
 
     Z, K and s of the forward pass are constants to autograd. A backward pass that is itself
     differentiated (create_graph=True) therefore computes them again from h, W and bias.
@@ -111,13 +112,14 @@ class _Compare(torch.autograd.Function):
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], *args: Tensor | None
     ) -> tuple[tuple[Tensor, ...], int]:
+        shared = in_dims[3] is None and in_dims[4] is None
         stacked = [
             arg
-            if arg is None
+            if arg is None or (shared and i >= 3)
             else arg.expand(info.batch_size, *arg.shape)
             if dim is None
             else arg.movedim(dim, 0)
-            for arg, dim in zip(args, in_dims, strict=True)
+            for i, (arg, dim) in enumerate(zip(args, in_dims, strict=True))
         ]
         return _Compare.apply(*stacked), 0  # type: ignore[no-untyped-call]
 
@@ -125,8 +127,18 @@ class _Compare(torch.autograd.Function):
 def _products(F: Tensor, h: Tensor, V: Tensor, mu: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     """Return Z = μ G F (..., B, n, l C), K = Σ_p Z(p) h(p)ᵀ and s = Σ_p Z(p) of each cloud."""
     F = F.view(*h.shape[:-1], -1, V.shape[-2])
-    Z = (F @ V if mu is None else (F @ V * mu[..., None, None]) @ V.mT).flatten(-2)
+    if V.ndim == h.ndim:  # stacked models on one geometry, which one product applies to all forms
+        forms = F.movedim(0, -3).flatten(-3, -2)  # (B, n, E l, C)
+        Z = _paired(forms, V, mu).unflatten(-2, (len(F), -1)).movedim(-3, 0)
+    else:
+        Z = _paired(F, V, mu)
+    Z = Z.flatten(-2)
     return Z, Z.mT @ h, Z.sum(-2)
+
+
+def _paired(F: Tensor, V: Tensor, mu: Tensor | None) -> Tensor:
+    """Return μ G F for coefficients F (..., l, C)."""
+    return F @ V if mu is None else (F @ V * mu[..., None, None]) @ V.mT
 
 
 def compare_wedges(

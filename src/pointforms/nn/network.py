@@ -8,7 +8,8 @@ from math import isfinite, log10
 import torch
 from torch import Tensor, nn
 
-from pointforms.nn.origins import register_origin
+from pointforms.nn.frames import Frame, inputs_of
+from pointforms.nn.origins import register_origin, register_unit
 from pointforms.nn.point_forms import CoefficientKind, PointForms
 from pointforms.nn.readouts import READOUTS, ReadoutName, readout_width
 from pointforms.nn.stores import FormBatch
@@ -105,6 +106,10 @@ class PointFormNetwork(nn.Module):
         Number of products per wedge form.
     head : int, default 32
         Width of the hidden layer of the head; 0 makes the head linear.
+    frame : {"absolute", "cloud", "shape", "both", "batch"}, default "absolute"
+        From where the coefficient networks see the points of a cloud; see `FieldStore`.
+    covariates : int, default 0
+        Number of covariates of a cloud, which the head reads beside the readouts.
 
     Examples
     --------
@@ -120,6 +125,7 @@ class PointFormNetwork(nn.Module):
     """
 
     origin: Tensor
+    unit: Tensor
     mean: Tensor
     scale: Tensor
     energy: Tensor
@@ -135,13 +141,17 @@ class PointFormNetwork(nn.Module):
         hidden: Sequence[int] = (64, 64),
         terms: int = 2,
         head: int = 32,
+        frame: Frame = "absolute",
+        covariates: int = 0,
     ) -> None:
         super().__init__()
+        self.frame = frame
+        inputs = inputs_of(frame, features)
         self.layers = nn.ModuleList(
-            PointForms(features, k, forms, coefficients, hidden, terms) for k in degrees
+            PointForms(features, k, forms, coefficients, hidden, terms, inputs) for k in degrees
         )
         self.readout = READOUTS[readout]
-        width = len(degrees) * readout_width(readout, forms)
+        width = len(degrees) * readout_width(readout, forms) + covariates
         self.norm = FeatureNorm(width)
         self.head = nn.Sequential(
             *(
@@ -151,33 +161,44 @@ class PointFormNetwork(nn.Module):
             )
         )
         register_origin(self, features)
-        self.register_buffer("mean", torch.zeros(features))
-        self.register_buffer("scale", torch.ones(features))
+        register_unit(self, features)
+        self.register_buffer("mean", torch.zeros(inputs))
+        self.register_buffer("scale", torch.ones(inputs))
         self.register_buffer("energy", torch.ones(len(degrees)))
 
     def point_forms(self) -> list[PointForms]:
         """Return the layers, one per degree."""
         return [layer for layer in self.layers if isinstance(layer, PointForms)]
 
-    def standardize(self, mean: Tensor, scale: Tensor, origin: Tensor | None = None) -> None:
-        """Make the networks read (x - mean) / scale, and measure forms in these coordinates.
+    def standardize(
+        self,
+        mean: Tensor,
+        scale: Tensor,
+        origin: Tensor | None = None,
+        unit: Tensor | None = None,
+    ) -> None:
+        """Make the networks read (x - mean) / scale, x being the `points` of a batch.
 
-        The points x of a batch are differences from the origin of their store.
+        Forms are measured in the units of the store, where it has any, and otherwise in the
+        coordinates that the networks read.
 
         Parameters
         ----------
-        mean : Tensor, shape (D,)
-            Mean of each feature, as :meth:`FieldStore.moments` returns it.
-        scale : Tensor, shape (D,)
-            Standard deviation of each feature.
+        mean : Tensor, shape (R,)
+            Mean of each number that is read, as :meth:`FieldStore.moments` returns it.
+        scale : Tensor, shape (R,)
+            Its standard deviation.
         origin : Tensor or None, shape (D,), default None
             The origin of the store; None stands for 0.
+        unit : Tensor or None, shape (D,), default None
+            The units of the store; None if it has none.
         """
-        self.origin.copy_(torch.zeros_like(self.mean) if origin is None else origin)
+        self.origin.copy_(torch.zeros_like(self.origin) if origin is None else origin)
+        self.unit.copy_(torch.ones_like(self.unit) if unit is None else unit)
         self.mean.copy_(mean)
         self.scale.copy_(scale)
         for layer in self.point_forms():
-            layer.set_scale(self.scale)
+            layer.set_scale(self.scale if unit is None else torch.ones_like(self.unit))
 
     def calibrate(self, batch: FormBatch) -> None:
         """Measure comparison matrices in units of the mean energy of the forms on some clouds.
@@ -196,7 +217,7 @@ class PointFormNetwork(nn.Module):
             least = torch.finfo(energy.dtype).tiny ** 0.75
             self._check_range(energy, least)
             self.energy.copy_(energy.clamp_min(least))
-            self.norm.start(self._readouts(matrices))
+            self.norm.start(self._head_inputs(matrices, batch))
 
     def _check_range(self, energy: Tensor, least: float) -> None:
         """Raise an error if the unit of a feature takes an energy beyond the range of numbers.
@@ -206,8 +227,9 @@ class PointFormNetwork(nn.Module):
         on a flat cloud either, which is no error.
         """
         low, high = torch.stack(torch.aminmax(self.scale)).tolist()
+        scaled = bool((self.unit != 1).any())
         for layer, value in zip(self.point_forms(), energy.tolist(), strict=True):
-            small_unit = layer.degree * log10(low) > _SMALL_UNIT
+            small_unit = layer.degree * log10(low) > _SMALL_UNIT and not scaled
             if not isfinite(value) or (value < least and small_unit):
                 raise ValueError(
                     f"forms of degree {layer.degree} on features with deviations of {low:.3g} to "
@@ -247,7 +269,7 @@ class PointFormNetwork(nn.Module):
         Returns
         -------
         Tensor, shape (B, f)
-            The input of the head, before normalisation.
+            The input of the head, before normalisation and without covariates.
         """
         return self._readouts(self.comparison_matrices(batch))
 
@@ -271,5 +293,9 @@ class PointFormNetwork(nn.Module):
         Tensor, shape (B, outputs)
             One row per cloud.
         """
-        outputs: Tensor = self.head(self.norm(self.features(batch), counts))
+        read = self._head_inputs(self.comparison_matrices(batch), batch)
+        outputs: Tensor = self.head(self.norm(read, counts))
         return outputs
+
+    def _head_inputs(self, matrices: Sequence[Tensor], batch: FormBatch) -> Tensor:
+        return torch.cat([self._readouts(matrices), *batch.covariates], -1)

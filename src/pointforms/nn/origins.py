@@ -49,9 +49,20 @@ def register_origin(network: nn.Module, features: int) -> None:
     network.register_load_state_dict_pre_hook(_default_origin)
 
 
+def register_unit(network: nn.Module, features: int) -> None:
+    """Give a network a buffer for the unit of its training clouds, 1 in models up to 0.2.0."""
+    network.register_buffer("unit", torch.ones(features))
+    network.register_load_state_dict_pre_hook(_default_unit)
+
+
 def _default_origin(network: Any, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
     origin = network.origin
     state.setdefault(f"{prefix}origin", torch.zeros(origin.shape, dtype=origin.dtype))
+
+
+def _default_unit(network: Any, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
+    unit = network.unit
+    state.setdefault(f"{prefix}unit", torch.ones(unit.shape, dtype=unit.dtype))
 
 
 def relative(clouds: Sequence[Tensor], origin: Tensor, dtype: torch.dtype) -> list[Tensor]:

@@ -50,6 +50,8 @@ class PointForms(nn.Module):
         Widths of the hidden layers of the coefficient network.
     terms : int, default 2
         Number of products per wedge form.
+    inputs : int or None, default None
+        How many numbers the coefficient network reads at a point; None stands for D.
 
     Examples
     --------
@@ -71,15 +73,16 @@ class PointForms(nn.Module):
         coefficients: CoefficientKind = "dense",
         hidden: Sequence[int] = (64, 64),
         terms: int = 2,
+        inputs: int | None = None,
     ) -> None:
         super().__init__()
         check_degree(degree, features)
         self.degree, self.forms = degree, forms
         self.network: DenseCoefficients | WedgeCoefficients
         if coefficients == "wedge" and degree >= 2:
-            self.network = WedgeCoefficients(features, degree, forms, hidden, terms)
+            self.network = WedgeCoefficients(features, degree, forms, hidden, terms, inputs)
         else:  # below degree 2 every form is a product
-            self.network = DenseCoefficients(features, degree, forms, hidden)
+            self.network = DenseCoefficients(features, degree, forms, hidden, inputs)
 
     def set_scale(self, scale: Tensor) -> None:
         """Interpret the forms in coordinates divided by a scale; the factor stays as given.
@@ -98,7 +101,7 @@ class PointForms(nn.Module):
         ----------
         batch : FormBatch
             The clouds with their geometry.
-        x : Tensor, shape (B, n, D)
+        x : Tensor, shape (B, n, R)
             What the coefficient network reads: the points, perhaps standardised.
 
         Returns
@@ -134,8 +137,8 @@ class PointForms(nn.Module):
 
     def _compare_in_blocks(self, batch: FormBatch, x: Tensor) -> Tensor:
         """Compare slot by slot, in blocks of points that the backward pass computes again."""
-        B, n, D = x.shape
-        V = batch.factor.flatten(0, 1)
+        B, n, _ = x.shape
+        V, D = batch.factor.flatten(0, 1), batch.factor.shape[-2]
         size = max(1, _WORKING_SET // (self.forms * comb(D, self.degree - 1) * D))
 
         # the backward pass may run when torch.func.functional_call, which lends the network the

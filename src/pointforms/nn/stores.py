@@ -12,6 +12,7 @@ from torch import Tensor
 
 from pointforms.exterior import COMPOUND_MAX, compound
 from pointforms.geometry.field import GramField, Measure
+from pointforms.nn.frames import Frame, framed
 from pointforms.nn.origins import common_origin, relative
 
 # Most numbers in the compound factors of all clouds together: 1 GB in single precision.
@@ -25,8 +26,9 @@ class FormBatch(NamedTuple):
 
     Attributes
     ----------
-    points : Tensor, shape (..., B, n, D)
-        The points, as differences from the origin of their store.
+    points : Tensor, shape (..., B, n, R)
+        What the network reads at the points, as their store has it: R = D numbers, or 2 D for
+        frame="both".
     factor : Tensor, shape (..., B, n, D, r)
         Gram factors V, with G = V Vᵀ.
     weights : Tensor, shape (..., B, n)
@@ -37,6 +39,8 @@ class FormBatch(NamedTuple):
     metrics : dict of int to Tensor, default empty
         Weighted k-th Gram matrices μ ΛᵏV ΛᵏVᵀ of shape (..., B, n, C(D, k), C(D, k)), by degree,
         where these are cheaper.
+    covariates : tuple of Tensor, default empty
+        Nothing, or one tensor (..., B, c) of numbers that belong to whole clouds.
 
     Examples
     --------
@@ -53,6 +57,7 @@ class FormBatch(NamedTuple):
     weights: Tensor
     compounds: dict[int, Tensor] = {}  # noqa: RUF012  (nothing writes to it)
     metrics: dict[int, Tensor] = {}  # noqa: RUF012
+    covariates: tuple[Tensor, ...] = ()
 
 
 def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
@@ -62,7 +67,7 @@ def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
 
 
 class PointStore:
-    """Clouds of different sizes in one flat tensor, as differences from an origin.
+    """Clouds of different sizes in one flat tensor: what a network reads at their points.
 
     Parameters
     ----------
@@ -76,6 +81,12 @@ class PointStore:
         What is subtracted from the points, before they are rounded to `dtype`. None uses that of
         the clouds, see :func:`pointforms.nn.origins.common_origin`. A network reads points as
         differences from the origin of the store that it was trained with.
+    unit : Tensor or None, shape (D,), default None
+        What the differences are divided by, in double precision; None leaves them as they are.
+    frame : {"absolute", "cloud", "shape", "both", "batch"}, default "absolute"
+        From where the network sees the points, see :func:`pointforms.nn.frames.framed`.
+    centers : Tensor or None, shape (N, D), default None
+        The centre of the batch of each cloud, for frame="batch".
     """
 
     def __init__(
@@ -84,12 +95,26 @@ class PointStore:
         dtype: torch.dtype,
         device: torch.device | str,
         origin: Tensor | None = None,
+        unit: Tensor | None = None,
+        frame: Frame = "absolute",
+        centers: Tensor | None = None,
     ) -> None:
         sizes = torch.tensor([len(cloud) for cloud in clouds])
+        self.features = clouds[0].shape[1]
+        if frame != "absolute" and origin is None:
+            origin = torch.zeros(self.features)  # what is read are differences anyway
         self.origin = common_origin(clouds) if origin is None else origin.double().cpu()
+        self.unit = torch.ones(self.features).double() if unit is None else unit.double().cpu()
+        read: Sequence[Tensor] = clouds
+        if unit is not None or frame != "absolute":
+            read = [(cloud.double().cpu() - self.origin) / self.unit for cloud in clouds]
+            if centers is not None:
+                centers = (centers.double().cpu() - self.origin) / self.unit
+            read = framed(read, frame, centers)
+        read = relative(read, self.origin if read is clouds else torch.zeros(()), dtype)
         # the last row is zero, and padding refers to it
-        self.points = torch.zeros(int(sizes.sum()) + 1, clouds[0].shape[1], dtype=dtype)
-        torch.cat(relative(clouds, self.origin, dtype), out=self.points[:-1])
+        self.points = torch.zeros(int(sizes.sum()) + 1, read[0].shape[1], dtype=dtype)
+        torch.cat(read, out=self.points[:-1])
         self.points = self.points.to(device)
         self.sizes = sizes.to(device)
         self.offsets = (sizes.cumsum(0) - sizes).to(device)
@@ -97,15 +122,8 @@ class PointStore:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    @property
-    def features(self) -> int:
-        """Number of features of the clouds, D."""
-        return self.points.shape[1]
-
     def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
-        """Return the mean and standard deviation of each feature over the points of some clouds.
-
-        The mean is a difference from the origin, as the points are.
+        """Return the mean and standard deviation of what is read at the points of some clouds.
 
         Parameters
         ----------
@@ -115,7 +133,7 @@ class PointStore:
         Returns
         -------
         tuple of Tensor
-            Mean and standard deviation, each of shape (D,). The deviation of a constant feature
+            Mean and standard deviation, each of shape (R,). The deviation of a constant feature
             is given as 1.
         """
         chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)
@@ -168,6 +186,15 @@ class FieldStore(PointStore):
         What is subtracted from the points before they are rounded to `dtype`. None chooses it by
         the clouds; it is 0 unless they are far from 0. To evaluate a network on other clouds, pass
         the `origin` of the store that it was trained with.
+    unit : Tensor or None, shape (D,), default None
+        What features are divided by: batches have points and factors in these units. None keeps
+        those of the fields.
+    frame : {"absolute", "cloud", "shape", "both", "batch"}, default "absolute"
+        From where the network sees the points, see :func:`pointforms.nn.frames.framed`.
+    centers : Tensor or None, shape (N, D), default None
+        The centre of the batch of each cloud, for frame="batch".
+    covariates : Tensor or None, shape (N, c), default None
+        Numbers that belong to whole clouds.
 
     Examples
     --------
@@ -189,16 +216,23 @@ class FieldStore(PointStore):
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
         origin: Tensor | None = None,
+        unit: Tensor | None = None,
+        frame: Frame = "absolute",
+        centers: Tensor | None = None,
+        covariates: Tensor | None = None,
     ) -> None:
-        super().__init__([field.points for field in fields], dtype, device, origin)
+        points = [field.points for field in fields]
+        super().__init__(points, dtype, device, origin, unit, frame, centers)
+        self.covariates = () if covariates is None else (covariates.to(device, dtype),)
         width = max(f.factor.shape[-1] for f in fields)
-        features, total = self.points.shape[1], len(self.points) - 1
+        features, total = self.features, len(self.points) - 1
         self.factor = torch.zeros(total + 1, features, width, dtype=dtype)
         self.weights = torch.zeros(total + 1, dtype=dtype)
         start = 0
         for one in fields:
             rows = slice(start, start + len(one))
-            self.factor[rows, :, : one.factor.shape[-1]] = one.factor.to("cpu", dtype)
+            factor = one.factor if unit is None else one.factor.cpu() / self.unit[:, None]
+            self.factor[rows, :, : factor.shape[-1]] = factor.to("cpu", dtype)
             self.weights[rows] = one.measure(measure).to("cpu", dtype)
             start += len(one)
         largest = {"factor": self.factor.abs().max(), f"measure={measure!r}": self.weights.max()}
@@ -253,7 +287,9 @@ class FieldStore(PointStore):
             whole = (sizes / rows.shape[-1]).clamp_min(1.0).to(weights.dtype)
             weights = weights * whole
             metrics = {k: values * whole[..., None, None] for k, values in metrics.items()}
-        return FormBatch(self.points[place], self.factor[place], weights, compounds, metrics)
+        covariates = tuple(values[index] for values in self.covariates)
+        points, factor = self.points[place], self.factor[place]
+        return FormBatch(points, factor, weights, compounds, metrics, covariates)
 
 
 def pad(rows: Tensor, batch: Tensor) -> Tensor:

@@ -28,9 +28,14 @@ class TakesClouds:
         tags.input_tags.three_d_array = True
         return tags
 
+    def _forget(self, *names: str) -> None:
+        """Remove attributes of an earlier fit."""
+        for name in names:
+            self.__dict__.pop(name, None)
+
     def _keep_names(self, clouds: Any) -> None:
         """Keep the names of the features of training clouds, if they carry any."""
-        vars(self).pop("feature_names_in_", None)  # those of an earlier fit
+        self._forget("feature_names_in_")
         if getattr(clouds, "has_names", False):
             self.feature_names_in_ = np.array(clouds.feature_names, dtype=object)
 

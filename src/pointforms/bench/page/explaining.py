@@ -114,9 +114,9 @@ def refit(record: Record) -> Refit:
     targets = ClassTargets(np.arange(len(task.class_names)), task.labels, model.class_weight)
     unseen = task.folds == record.fold
     part = (np.flatnonzero(~unseen), record.seed)
-    fields = model.prepare(clouds)
-    model.choose_geometry([fields[i] for i in part[0]])
-    fields = model.prepare(fields)
+    prepared = model.prepare(clouds)
+    model.adapt([prepared[i] for i in part[0]])
+    fields = model.prepare(prepared)
     store = model.make_store(fields)
     [fitted] = model.train_networks(store, targets, [part], task.groups)
     model.keep(fitted)

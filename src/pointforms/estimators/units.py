@@ -1,0 +1,136 @@
+"""Units of the features: how clouds are scaled before neighbours are searched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+#: Divide each feature by its standard deviation, all by one number, or each by its interquartile
+#: range.
+Scale = Literal["standard", "isotropic", "robust"]
+
+# The interquartile range of a normal distribution, in standard deviations.
+_QUARTILES = 1.3489795003921634
+# A feature that varies by fewer rounding errors than this is constant.
+_CONSTANT = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What training clouds say about the units of their features.
+
+    The coordinates that neighbours are searched in are z = (x - center) / unit. With `axes`, clouds
+    are first projected to principal components, c = axes (x - center) / unit, which then take the
+    place of the features everywhere.
+
+    Attributes
+    ----------
+    center : Tensor, shape (D,)
+        The mean of each feature, or its median.
+    unit : Tensor, shape (D,)
+        What each feature is divided by.
+    axes : Tensor, shape (components, D), or None, default None
+        Orthonormal rows, which features are projected on.
+    in_geometry : bool, default True
+        Whether neighbours are searched in these units. If not, only the network reads points in
+        them.
+    """
+
+    center: Tensor
+    unit: Tensor
+    axes: Tensor | None = None
+    in_geometry: bool = True
+
+    @classmethod
+    def learn(
+        cls, clouds: Sequence[Tensor], scale: Scale | None, components: int | None = None
+    ) -> Self:
+        """Return the units of training clouds.
+
+        Parameters
+        ----------
+        clouds : sequence of Tensor, each of shape (n_i, D)
+            The training clouds.
+        scale : {"standard", "isotropic", "robust"} or None
+            Divide each feature by its standard deviation, all features by one number, the root of
+            their mean variance, or each by its interquartile range, which a few extreme values do
+            not change. None leaves the features as they are.
+        components : int or None, default None
+            Project the scaled clouds to this many principal components of the training points.
+
+        Examples
+        --------
+        >>> import torch
+        >>> clouds = [torch.tensor([[0.0, 1000.0], [2.0, 3000.0]])]
+        >>> Units.learn(clouds, "standard").scaled(clouds)
+        [tensor([[-1., -1.],
+                [ 1.,  1.]])]
+        """
+        points = torch.cat([cloud.double().cpu() for cloud in clouds])
+        center, deviation = points.mean(0), points.std(0, correction=0)
+        if not bool(torch.isfinite(deviation).all()):
+            largest = float(points.abs().max())
+            raise ValueError(f"the clouds have values up to {largest:.3g}: their spread overflows")
+        rounding = torch.finfo(torch.float64).eps * points.abs().amax(0)
+        varies = deviation > _CONSTANT * rounding
+        unit = deviation
+        if scale is None:
+            unit = torch.ones_like(deviation)
+        elif scale == "isotropic":
+            unit = deviation.square().mean().sqrt().expand_as(deviation).clone()
+            varies = varies.any().expand_as(varies)
+        elif scale == "robust":
+            low, center, high = (torch.from_numpy(q) for q in _quartiles(points.numpy()))
+            spread = (high - low) / _QUARTILES
+            unit = torch.where(spread > _CONSTANT * rounding, spread, deviation)
+        unit = torch.where(varies, unit, torch.ones_like(unit))
+        if components is None:
+            return cls(center, unit)
+        D = points.shape[1]
+        if components > D:
+            raise ValueError(f"components={components}: expected at most {D}, the features")
+        z = (points - center) / unit
+        _, vectors = torch.linalg.eigh(z.mT @ z / len(z))
+        axes = vectors.flip(1)[:, :components].mT
+        # eigenvectors have no sign of their own: make the largest entry of each positive
+        largest = axes.abs().argmax(1, keepdim=True)
+        return cls(center, unit, axes * axes.gather(1, largest).sign())
+
+    def coordinates(self, clouds: Sequence[Tensor]) -> list[Tensor]:
+        """Return clouds as everything after this sees them: projected, if there are axes."""
+        if self.axes is None:
+            return list(clouds)
+        axes = self.axes.mT
+        return [((c.double().cpu() - self.center) / self.unit @ axes).to(_kept(c)) for c in clouds]
+
+    def scaled(self, clouds: Sequence[Tensor]) -> list[Tensor]:
+        """Return what :meth:`coordinates` returned in units in which neighbours are searched."""
+        if self.axes is not None or not self.in_geometry:
+            return list(clouds)
+        return [((c.double().cpu() - self.center) / self.unit).to(_kept(c)) for c in clouds]
+
+    @property
+    def of_store(self) -> tuple[Tensor, Tensor]:
+        """Origin and unit of the coordinates that a store of clouds holds."""
+        if self.axes is None:
+            return self.center, self.unit
+        return torch.zeros(len(self.axes)).double(), torch.ones(len(self.axes)).double()
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates of :meth:`coordinates`."""
+        return len(self.center) if self.axes is None else len(self.axes)
+
+
+def _kept(cloud: Tensor) -> torch.dtype:
+    """Single precision stays; whole numbers become double."""
+    return cloud.dtype if cloud.dtype.is_floating_point else torch.float64
+
+
+def _quartiles(points: np.ndarray) -> Any:
+    return np.quantile(points, (0.25, 0.5, 0.75), axis=0)
