@@ -117,14 +117,22 @@ def test_fewer_common_pairs_are_mentioned():
     assert "| 3 × 5 |" in shown
 
 
-def test_csv_has_the_numbers_under_the_names_of_version_0_1_0():
+def test_the_brier_score_is_a_wide_column_where_it_is_known():
+    assert "Brier" not in table(small()).markdown()
+    shown = table(fits(Row(TASK, "mlp"), [0.8, 0.9], brier=0.25))
+    assert "0.250 ± 0.000" in line(shown.markdown(), "MLP")
+    assert "Brier score" in [column.heading for column in shown.shown(wide=True)]
+    assert "Brier score" not in [column.heading for column in shown.shown(wide=False)]
+
+
+def test_csv_keeps_the_names_of_version_0_1_0():
     rows = list(csv.DictReader(io.StringIO(table(small(), reference=published).csv())))
     assert list(rows[0]) == [
         "task", "clouds", "points", "task_seed", "content", "model", "auroc", "auroc_half",
         "auroc_half_over_folds", "paper", "paper_half", "difference", "difference_low",
         "difference_high", "p", "p_holm", "pairs", "accuracy", "accuracy_half", "log_loss",
-        "log_loss_half", "parameters_least", "parameters_most", "seconds", "epoch_seconds",
-        "memory", "fits", "fits_tried", "failed", "rows",
+        "log_loss_half", "brier", "brier_half", "parameters_least", "parameters_most", "seconds",
+        "epoch_seconds", "memory", "fits", "fits_tried", "failed", "rows",
     ]  # fmt: skip
     forest = next(row for row in rows if row["model"] == "Random forest")
     assert float(forest["auroc"]) == pytest.approx(0.97)

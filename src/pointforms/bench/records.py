@@ -21,7 +21,7 @@ from pointforms.models.registry import COMPARED_GEOMETRY
 from pointforms.tasks.catalogue import is_simulated
 
 #: The attributes of a record that are NaN where they are not known.
-NUMBERS = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
+NUMBERS = ("auroc", "accuracy", "log_loss", "brier", "validation_loss", "seconds")
 
 
 class Size(NamedTuple):
@@ -238,6 +238,9 @@ class Record:
         The traceback of a fit that failed; its numbers are NaN.
     version : str, default ""
         Version of the package.
+    brier : float, default nan
+        Brier score on the test clouds: the mean of Σ_c (p_c - 1[c = y])² over all classes, from 0
+        to 2. Versions before 0.3 did not compute it.
 
     Examples
     --------
@@ -262,6 +265,7 @@ class Record:
     probabilities: np.ndarray | None = None
     error: str | None = None
     version: str = ""
+    brier: float = np.nan
 
     def __post_init__(self) -> None:
         try:

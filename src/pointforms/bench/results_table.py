@@ -87,6 +87,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("pairs", "", value=lambda m: m.test.pairs),
     Column("accuracy", "accuracy", formatting.estimate, lambda m: m.summary("accuracy"), wide=True),
     Column("log_loss", "log loss", formatting.estimate, lambda m: m.summary("log_loss"), wide=True),
+    Column("brier", "Brier score", formatting.estimate, lambda m: m.summary("brier"), wide=True),
     Column("parameters", "parameters", formatting.count_range, _parameters, wide=True),
     Column("seconds", "s / fit", formatting.seconds, lambda m: _mean(m.known("seconds"))),
     Column("epoch_seconds", "s / epoch", formatting.seconds, _epoch_seconds, wide=True),
