@@ -34,7 +34,7 @@ def line(shown, name):
 
 
 def test_snapshot_of_a_small_table():
-    assert table(small(), reference=published).markdown() == SNAPSHOT
+    assert table(small(), published=published).markdown() == SNAPSHOT
 
 
 def test_order_of_records_does_not_matter():
@@ -81,9 +81,9 @@ def test_a_baseline_ahead_is_marked_and_said():
 
 
 def test_published_numbers_are_shown_where_there_are_any():
-    assert "| 0.729 ± 0.028 |" in table(small(), reference=published).markdown()
+    assert "| 0.729 ± 0.028 |" in table(small(), published=published).markdown()
     smaller = [replace(r, row=replace(r.row, clouds=60)) for r in small()]
-    shown = table(smaller, reference=published).markdown()
+    shown = table(smaller, published=published).markdown()
     assert "paper" not in shown
     assert "### circles-vs-lines (60 clouds)" in shown
 
@@ -103,6 +103,33 @@ def test_partial_manifests_have_counts():
 def test_without_ours_nothing_is_said_of_it():
     baselines = [r for r in small() if not r.row.model.startswith("npf")]
     assert "NPF" not in table(baselines).markdown()
+
+
+def test_another_reference_is_named_in_heading_and_sentences():
+    shown = table(small(), reference="mlp")
+    assert "difference to MLP" in [column.heading for column in shown.shown()]
+    text = shown.markdown()
+    assert text.splitlines()[4].startswith("| MLP |")
+    assert "No significant difference to MLP (p ≥ 0.05): " in text
+    assert "for the number of models, 5; ↑ is above MLP and ↓ below it" in text
+    assert "Fits: 14; failed and left out: 1." in text  # NPF (selected) repeats its fits
+    assert "NPF (selected) is chosen in every fold by validation loss from 2 rows" in text
+    assert "to NPF (selected)" not in text
+    assert "One configuration each" not in text
+    behind = [r for r in small() if r.row.model in ("npf-flat-1", "gcn", "random-forest")]
+    assert (
+        "Significantly behind Random forest: NPF-Flat k=1 by 0.020"
+        in table(behind, reference="random-forest").markdown()
+    )
+    sentence = "No model is significantly ahead of Random forest."
+    assert sentence in table(behind, reference="random-forest").notes
+    assert sentence in table(behind, reference="random-forest").brief
+
+
+def test_a_task_without_the_reference_says_so():
+    records = [*small(), *fits(Row("colocated", "svm"), [0.7, 0.8, 0.9])]
+    _, shown = results_tables(records, reference="mlp")
+    assert "No line for MLP: nothing is tested." in shown.notes
 
 
 def test_single_class_folds_are_counted():
@@ -126,7 +153,7 @@ def test_the_brier_score_is_a_wide_column_where_it_is_known():
 
 
 def test_csv_keeps_the_names_of_version_0_1_0():
-    rows = list(csv.DictReader(io.StringIO(table(small(), reference=published).csv())))
+    rows = list(csv.DictReader(io.StringIO(table(small(), published=published).csv())))
     assert list(rows[0]) == [
         "task", "clouds", "points", "task_seed", "content", "model", "auroc", "auroc_half",
         "auroc_half_over_folds", "paper", "paper_half", "difference", "difference_low",

@@ -37,3 +37,11 @@ def test_a_task_that_is_not_there_has_no_table(filled):
 def test_an_absent_store_is_explained(folder):
     assert "npf table: no store 'absent.db'" in refused("table", "absent.db")
     assert not list(folder.iterdir())
+
+
+def test_a_reference_of_choice(filled):
+    printed = ok("table", filled, "--format", "markdown", "--reference", "mlp")
+    assert "difference to MLP" in printed
+    assert "difference to NPF" not in printed
+    message = "npf table: no fits of the reference 'mpl': did you mean 'mlp'?"
+    assert message in refused("table", filled, "--reference", "mpl")

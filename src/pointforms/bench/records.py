@@ -124,7 +124,7 @@ class Row:
     @property
     def title(self) -> str:
         """The name of the model in tables."""
-        return MODELS[self.model].title if self.model in MODELS else self.model
+        return model_title(self.model)
 
     @property
     def size(self) -> Size:
@@ -136,6 +136,11 @@ class Row:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Row) and self.key == other.key
+
+
+def model_title(name: str) -> str:
+    """Return the name of a model in tables; that in the store if the registry does not have it."""
+    return MODELS[name].title if name in MODELS else name
 
 
 # The text of a dimension in a digest: None was the name of local PCA when the first rows were

@@ -30,6 +30,7 @@ def table(
     costs: Annotated[
         bool, typer.Option("--costs", help="Show hours of computing instead of results.")
     ] = False,
+    reference: options.REFERENCE = None,
     wide: options.WIDE = False,
 ) -> None:
     """Print the results of a store, one table per task, with the paper's numbers beside ours."""
@@ -45,7 +46,9 @@ def table(
     if costs:
         tables = [bench.costs_table(records, runs)]
     else:
-        tables = bench.results_tables(records, every=every, reference=paper_value)
+        tables = bench.results_tables(
+            records, every=every, published=paper_value, reference=reference
+        )
     if out is None:
         for one in tables:
             print_table(one, wide, format)
