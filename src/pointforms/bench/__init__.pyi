@@ -1,3 +1,5 @@
+from .across_tasks import across_tasks_table as across_tasks_table
+from .across_tasks import compare_across_tasks as compare_across_tasks
 from .comparison import Comparison as Comparison
 from .comparison import ModelResult as ModelResult
 from .comparison import compare as compare
@@ -12,6 +14,7 @@ from .manifest import shipped as shipped
 from .ray_engine import RayEngine as RayEngine
 from .records import Record as Record
 from .records import Row as Row
+from .results_table import results_table as results_table
 from .results_table import results_tables as results_tables
 from .running import run as run
 from .selection import select as select

@@ -18,7 +18,7 @@ from pointforms.bench.record_checks import check_fit, check_row
 from pointforms.models import MODELS, make
 from pointforms.models.options import NOT_OPTIONS
 from pointforms.models.registry import COMPARED_GEOMETRY
-from pointforms.tasks.catalogue import is_simulated
+from pointforms.tasks.catalogue import is_recorded, is_simulated
 
 #: The attributes of a record that are NaN where they are not known.
 NUMBERS = ("auroc", "accuracy", "log_loss", "brier", "validation_loss", "seconds")
@@ -37,6 +37,15 @@ class Size(NamedTuple):
     def is_simulated(self) -> bool:
         """Whether the cells of an organoid task are simulated."""
         return is_simulated(self.content)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the clouds are real data, not simulated; files count as real.
+
+        >>> Size("japanese-vowels").is_real, Size("colocated").is_real
+        (True, False)
+        """
+        return is_recorded(self.task, self.content)
 
     @property
     def title(self) -> str:

@@ -33,7 +33,11 @@ def table(
     reference: options.REFERENCE = None,
     wide: options.WIDE = False,
 ) -> None:
-    """Print the results of a store, one table per task, with the paper's numbers beside ours."""
+    """Print the results of a store, one table per task, with the paper's numbers beside ours.
+
+    With several tasks, a last table has the mean rank of every model over them, and its mean
+    difference to the reference.
+    """
     from pointforms.paper.numbers import paper_value
 
     if out is not None:
@@ -46,9 +50,11 @@ def table(
     if costs:
         tables = [bench.costs_table(records, runs)]
     else:
-        tables = bench.results_tables(
+        comparisons = bench.compare(
             records, every=every, published=paper_value, reference=reference
         )
+        tables = [bench.results_table(one) for one in comparisons]
+        tables += [bench.across_tasks_table(comparisons)] * (len(comparisons) > 1)
     if out is None:
         for one in tables:
             print_table(one, wide, format)

@@ -118,6 +118,14 @@ def test_the_overview_has_every_model_once(content):
     assert gather(fits("colocated", "mlp", [0.5, 0.6]), [], [], "x")["overview"] is None
 
 
+def test_ranks_across_tasks_are_on_the_page(content):
+    across = content["across"]
+    assert across.title == "Across 3 tasks"
+    ranks = {row["model"]: row["rank"] for row in across.rows}
+    assert ranks["NPF (selected)"] == 1.5  # first on one task, second on the other
+    assert gather(fits("colocated", "mlp", [0.5, 0.6]), [], [], "x")["across"] is None
+
+
 def test_failures_have_their_last_line(content):
     (failure,) = content["failures"]
     assert failure["message"] == "OSError: no <disk>"

@@ -10,6 +10,7 @@ from typing import Any
 
 from pointforms import tasks
 from pointforms._version import __version__
+from pointforms.bench.across_tasks import across_tasks_table
 from pointforms.bench.comparison import OURS, Comparison, ModelResult, Published, compare
 from pointforms.bench.costs import costs_table, runs_table
 from pointforms.bench.page.configuration import manifest_text, options_text, other_defaults
@@ -79,6 +80,8 @@ def gather(
         # AUROC of every model on every task; None for a single task
         "overview": overview,
         "overview_marks": marks,
+        # mean ranks and differences; None for a single task
+        "across": across_tasks_table(comparisons) if len(results) > 1 else None,
         "failures": failures[:_MOST_FAILURES],
         "failures_left_out": max(0, len(failures) - _MOST_FAILURES),
         "costs": costs_table(records, [(run.wall, run.workers) for run in runs]),
