@@ -14,7 +14,6 @@ from .manifest import shipped as shipped
 from .ray_engine import RayEngine as RayEngine
 from .records import Record as Record
 from .records import Row as Row
-from .results_table import results_table as results_table
 from .results_table import results_tables as results_tables
 from .running import run as run
 from .selection import select as select

@@ -38,6 +38,7 @@ def table(
     With several tasks, a last table has the mean rank of every model over them, and its mean
     difference to the reference.
     """
+    from pointforms.bench.results_table import results_table
     from pointforms.paper.numbers import paper_value
 
     if out is not None:
@@ -53,8 +54,9 @@ def table(
         comparisons = bench.compare(
             records, every=every, published=paper_value, reference=reference
         )
-        tables = [bench.results_table(one) for one in comparisons]
-        tables += [bench.across_tasks_table(comparisons)] * (len(comparisons) > 1)
+        tables = [results_table(one) for one in comparisons]
+        if len(comparisons) > 1:
+            tables.append(bench.across_tasks_table(comparisons))
     if out is None:
         for one in tables:
             print_table(one, wide, format)
