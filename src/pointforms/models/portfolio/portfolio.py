@@ -1,0 +1,304 @@
+"""What the portfolios for classes and for numbers share: parts, weights, what each is worth."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.estimators.batch_centers import batch_centers, learn_batch_centers
+from pointforms.estimators.covariates import (
+    CovariateColumn,
+    encode_covariates,
+    learn_covariates,
+)
+from pointforms.estimators.held_out import MOST_PARTS, held_out_folds
+from pointforms.estimators.per_cloud import check_groups, one_per_cloud
+from pointforms.estimators.targets import Targets
+from pointforms.estimators.units import Scale
+from pointforms.geometry.settings import Dimension
+from pointforms.models.portfolio.contributions import Contribution, contribution
+from pointforms.models.portfolio.forest import ForestHead
+from pointforms.models.portfolio.geometry_part import (
+    GeometryOptions,
+    SharedGeometry,
+    fit_point_forms,
+)
+from pointforms.models.portfolio.linear import LinearHead
+from pointforms.models.portfolio.pooling import Pool, cross_fitted_pool
+from pointforms.summaries import PooledSummaries
+from pointforms.support.blame import warn_caller
+from pointforms.support.cloud_estimator import TakesClouds
+from pointforms.support.options import Count, Positive, RandomState
+from pointforms.support.progress import track
+
+#: Parts of a portfolio by name, the quickest first.
+PartName = Literal["linear", "forest", "forms", "centred forms"]
+ALL_PARTS: tuple[PartName, ...] = ("linear", "forest", "forms", "centred forms")
+_HEADS: dict[str, Any] = {"linear": LinearHead, "forest": ForestHead}
+_FORMS: dict[str, GeometryOptions] = {
+    "forms": GeometryOptions("absolute", (0, 1)),
+    "centred forms": GeometryOptions("cloud", (0, 1)),
+}
+# Points of a larger cloud that an epoch of a network sees.
+_POINTS = 64
+
+
+class _Part(Protocol):
+    """A fitted part: predicts probabilities or standardised numbers, (N, K)."""
+
+    def predict_part(self, points: Sequence[Tensor], summaries: np.ndarray) -> np.ndarray: ...
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
+    """Base class of the portfolios.
+
+    Parts are trained once per fold of the training clouds. What they predict for the clouds of that
+    fold teaches the weights of the parts; a prediction is the weighted sum of the parts, each the
+    mean over its folds.
+    """
+
+    parts: Sequence[PartName] = ALL_PARTS
+    scale: Scale | None = "standard"
+    neighbors: int | Literal["auto"] = "auto"
+    dimension: Dimension = None
+    time_limit: Positive | None = None
+    random_state: RandomState = None
+    device: str = "cpu"
+    cache: str | os.PathLike[str] | None = None
+    n_jobs: Literal[-1] | Count | None = None
+    progress: bool = False
+
+    def prepare(self, clouds: Any) -> list[Tensor]:
+        """Return the clouds, checked; a portfolio computes everything else in `fit`."""
+        return plain_clouds(self._by_name(cloud_list(clouds)))
+
+    # --- fitting ----------------------------------------------------------------------------
+
+    def _fit(self, clouds: Any, targets: Targets, groups: Any, covariates: Any, batch: Any) -> None:
+        start = perf_counter()
+        count = len(clouds)
+        groups = check_groups(groups, count)
+        self._keep_names(clouds)
+        self._forget("batch_centers_", "covariates_")
+        points = plain_clouds(clouds)
+        self.n_features_in_ = points[0].shape[1]
+        kept = targets.counted()
+        if batch is not None:
+            labels = one_per_cloud("batch", batch, count)
+            own = [points[i] for i in kept]
+            self.batch_centers_ = learn_batch_centers(own, labels[kept])
+            points = self._centred(points, labels)
+        if covariates is not None:
+            self.covariates_: list[CovariateColumn] = learn_covariates(covariates, count)
+        summaries = self._summaries(points, covariates)
+        points, summaries = [points[i] for i in kept], summaries[kept]
+        targets = targets.subset(kept)
+        groups = None if groups is None else groups[kept]
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        divisions = held_out_folds(targets.values, groups, MOST_PARTS, seed, targets.stratify)
+        if not len(divisions):
+            raise ValueError(
+                "the clouds cannot be divided into two parts with every class in both: expected "
+                "at least two groups per class"
+                if targets.stratify
+                else "there is one group of clouds: expected at least two"
+            )
+        folds = divisions[0]
+        deadline = None if self.time_limit is None else start + self.time_limit
+        predicted = self._fit_parts(points, summaries, targets, folds, seed, deadline)
+        names = list(predicted)
+        stacked = np.stack([predicted[name] for name in names])
+        self.pool_ = Pool.learn(stacked, targets, np.arange(len(folds)))
+        self.weights_ = dict(zip([*names, "constant"], self.pool_.weights.tolist(), strict=True))
+        pooled = cross_fitted_pool(stacked, targets, folds)
+        self.oof_predictions_ = _placed(targets.restored(pooled), kept, count)
+        self.part_predictions_ = {
+            name: _placed(targets.restored(values), kept, count)
+            for name, values in predicted.items()
+        }
+        names_of_groups = np.arange(len(folds)) if groups is None else groups
+        self.contributions_ = self._contributions(
+            predicted, pooled, targets, folds, names_of_groups, seed
+        )
+        self._score(targets, pooled, predicted)
+        if self.progress:
+            for one in self.contributions_.values():
+                print(one)
+
+    def _fit_parts(
+        self,
+        points: Sequence[Tensor],
+        summaries: np.ndarray,
+        targets: Targets,
+        folds: np.ndarray,
+        seed: int,
+        deadline: float | None,
+    ) -> dict[str, np.ndarray]:
+        """Fit the parts, and return their out-of-fold predictions by name."""
+        self.parts_: dict[str, Any] = {}
+        predicted: dict[str, np.ndarray] = {}
+        classes = targets.outputs if targets.probabilities else None
+        geometry: SharedGeometry | None = None
+        left_out = []
+        with track(len(self.parts), "parts of the portfolio", self.progress) as advance:
+            for i, name in enumerate(self.parts):
+                left = None if deadline is None else deadline - perf_counter()
+                if predicted and left is not None and left <= 0:
+                    left_out.append(name)
+                    continue
+                if name in _HEADS:
+                    head = _HEADS[name](classes=classes)
+                    found = head.fit(
+                        summaries,
+                        targets.values,
+                        folds,
+                        targets.weights(np.arange(len(folds))),
+                        random_state=seed,
+                    )
+                    self.parts_[name] = head
+                else:
+                    if geometry is None:
+                        geometry = SharedGeometry(points, targets, self._network_options())
+                    share = None if left is None else perf_counter() + left / (len(self.parts) - i)
+                    self.parts_[name], found = fit_point_forms(
+                        geometry, _FORMS[name], targets, folds, seed, share
+                    )
+                predicted[name] = _with_common_prior(found, targets, folds)
+                advance(1)
+        if left_out:
+            warn_caller(f"time_limit={self.time_limit} has passed: left out {', '.join(left_out)}")
+        return predicted
+
+    def _network_options(self) -> dict[str, Any]:
+        return {
+            "scale": self.scale,
+            "neighbors": self.neighbors,
+            "dimension": self.dimension,
+            "device": self.device,
+            "cache": self.cache,
+            "n_jobs": self.n_jobs,
+            "points_per_epoch": _POINTS,
+            "members": MOST_PARTS,
+        }
+
+    def _contributions(
+        self,
+        predicted: dict[str, np.ndarray],
+        pooled: np.ndarray,
+        targets: Targets,
+        folds: np.ndarray,
+        groups: np.ndarray,
+        seed: int,
+    ) -> dict[str, Contribution]:
+        """Compare the portfolio with what remains of it without the geometry, and without the rest.
+
+        Weights are learned anew without a part, cross-fitted as those of the whole.
+        """
+        families = {
+            "geometry": [name for name in predicted if name in _FORMS],
+            "summaries": [name for name in predicted if name in _HEADS],
+        }
+        if not all(families.values()):
+            return {}
+        y = targets.values
+        found = {}
+        for part, other in (("geometry", "summaries"), ("summaries", "geometry")):
+            rest = np.stack([predicted[name] for name in families[other]])
+            without = cross_fitted_pool(rest, targets, folds)
+            found[part] = contribution(part, other, y, pooled, without, groups, seed)
+        return found
+
+    def _score(
+        self, targets: Targets, pooled: np.ndarray, predicted: dict[str, np.ndarray]
+    ) -> None:
+        """Keep the scores of out-of-fold predictions; a subclass says which."""
+
+    # --- the fitted portfolio ---------------------------------------------------------------
+
+    def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray:
+        """Return pooled predictions, probabilities or standardised numbers: (N, K)."""
+        check_is_fitted(self, "pool_")
+        return self.pool_.predict(self._predict_parts(clouds, covariates, batch))
+
+    def _predict_parts(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray:
+        """Return the predictions of every part: (parts, N, K)."""
+        points = self.prepare(clouds)
+        self._check_width(points[0].shape[1])
+        if hasattr(self, "batch_centers_"):
+            if batch is None:
+                raise ValueError("batch is None: expected the batch of each cloud, as in fit")
+            points = self._centred(points, one_per_cloud("batch", batch, len(points)))
+        elif batch is not None:
+            raise ValueError("batch is given, but fit had none")
+        summaries = self._summaries(points, covariates)
+        fields: Any = None
+        results = []
+        for part in self.parts_.values():
+            if isinstance(part, LinearHead | ForestHead):
+                results.append(part.predict(summaries))
+                continue
+            if fields is None:  # all networks share their geometry
+                fields = part.prepare(points)
+            probabilities = hasattr(part, "classes_")
+            results.append(part.predict_proba(fields) if probabilities else part.predict(fields))
+        return np.stack(results)
+
+    def _summaries(self, points: Sequence[Tensor], covariates: Any) -> np.ndarray:
+        """Return pooled summaries, and covariates beside them: (N, f)."""
+        values = PooledSummaries().fit_transform(points)
+        learned = getattr(self, "covariates_", None)
+        if learned is None:
+            if covariates is not None:
+                raise ValueError("covariates are given, but fit had none")
+            return values
+        if covariates is None:
+            names = ", ".join(column["name"] for column in learned)
+            raise ValueError(f"covariates is None: expected those of fit, {names}")
+        return np.hstack([values, encode_covariates(covariates, learned, len(points))])
+
+    def _centred(self, points: Sequence[Tensor], batch: np.ndarray) -> list[Tensor]:
+        centers = batch_centers(points, batch, self.batch_centers_)
+        return [
+            (cloud.double().cpu() - center).to(
+                cloud.dtype if cloud.dtype.is_floating_point else center.dtype
+            )
+            for cloud, center in zip(points, centers, strict=True)
+        ]
+
+
+def _placed(values: np.ndarray, kept: np.ndarray, count: int) -> np.ndarray:
+    """Return values of some clouds among those of all; NaN for the others."""
+    result = np.full((count, *values.shape[1:]), np.nan)
+    result[kept] = values
+    return result
+
+
+def _with_common_prior(predicted: np.ndarray, targets: Targets, folds: np.ndarray) -> np.ndarray:
+    """Return out-of-fold probabilities as if every fold had left the same class frequencies.
+
+    The more clouds of a class a fold holds out, the fewer its model was trained on. Without this,
+    held-out clouds of a rare class would be predicted with a little less of it than others, and a
+    model that has learned nothing would be worse than chance.
+    """
+    if not targets.probabilities:
+        return predicted
+    counts = np.bincount(targets.values, minlength=targets.outputs) / len(folds)
+    result = predicted.copy()
+    for fold in np.unique(folds):
+        inside = folds == fold
+        own = np.bincount(targets.values[~inside], minlength=targets.outputs) / (~inside).sum()
+        result[inside] *= counts / own
+    result /= result.sum(1, keepdims=True)
+    return result
