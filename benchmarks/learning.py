@@ -13,8 +13,8 @@ from benchmarks.pairwise import fit_one
 from benchmarks.speed import best
 from benchmarks.tables import Results
 from pointforms.estimators import cross_fit
+from pointforms.estimators.fits import Schedule
 from pointforms.estimators.targets import ClassTargets
-from pointforms.estimators.trainer import Schedule
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.stores import FieldStore
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pointforms.estimators.trainer import Fit, Schedule
+from pointforms.estimators.fits import Fit, Schedule
 from pointforms.geometry import GramField
 
 

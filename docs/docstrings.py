@@ -14,7 +14,7 @@ from typing import Any
 
 import griffe
 
-from pointforms.estimators.point_form_estimator import insert_estimator_options
+from pointforms.estimators.point_form_options import insert_estimator_options
 from pointforms.geometry.settings import insert_options
 
 _ROLE = re.compile(r":(?:func|class|meth|mod|attr):(?=`)")

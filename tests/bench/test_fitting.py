@@ -13,7 +13,7 @@ from pointforms.bench import fitting
 from pointforms.bench.fitting import fit_unit, preparation, prepare
 from pointforms.bench.records import Row, Unit
 from pointforms.estimators import network_estimator
-from pointforms.estimators.trainer import Fit
+from pointforms.estimators.fits import Fit
 
 TASK = "circles-vs-lines"
 QUICK = {"epochs": 2, "hidden": [8], "forms": 3}

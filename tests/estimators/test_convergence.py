@@ -17,8 +17,8 @@ from pointforms.bench.fitting import fit_unit, prepare
 from pointforms.bench.records import Row, Unit
 from pointforms.estimators import convergence, cross_fit
 from pointforms.estimators.convergence import never_improved, warn_if_never_improved
+from pointforms.estimators.fits import Fit, Fitted
 from pointforms.estimators.targets import ClassTargets, NumberTargets
-from pointforms.estimators.trainer import Fit, Fitted
 
 OPTIONS = SMALL | {"epochs": 20, "patience": 8, "neighbors": 32, "dimension": "local-pca"}
 

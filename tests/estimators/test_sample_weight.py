@@ -16,7 +16,8 @@ from tests.helpers.tiny_estimators import (
     tiny,
 )
 
-from pointforms.estimators.trainer import Fit, Schedule, train
+from pointforms.estimators.fits import Fit, Schedule
+from pointforms.estimators.trainer import train
 from pointforms.models import classical
 
 CLOUDS = some_clouds()

@@ -8,7 +8,8 @@ import torch
 from torch.nn import functional
 
 import pointforms as pf
-from pointforms.estimators.trainer import Fit, Schedule, train
+from pointforms.estimators.fits import Fit, Schedule
+from pointforms.estimators.trainer import train
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.stores import FieldStore
 

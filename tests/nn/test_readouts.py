@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import pointforms as pf
-from pointforms.estimators.point_form_estimator import PointFormEstimator
+from pointforms.estimators.point_form_options import PointFormOptions
 from pointforms.nn.readouts import READOUTS, ReadoutName, readout_width
 
 # Numbers that a readout makes of an l × l matrix.
@@ -24,7 +24,7 @@ def test_one_registry():
     assert set(get_args(ReadoutName)) == set(READOUTS), "nn/readouts.py:ReadoutName"
     assert set(WIDTHS) == set(READOUTS), "WIDTHS of this file"
     entry = "readout : {" + ", ".join(f'"{name}"' for name in READOUTS) + "}"
-    for documented in (PointFormEstimator, pf.nn.PointFormNetwork):
+    for documented in (PointFormOptions, pf.nn.PointFormNetwork):
         assert entry in documented.__doc__, f"the docstring of {documented}"
     models = {f"npf-{name}-{k}" for name in READOUTS for k in (1, 2)}
     assert models <= set(pf.models.names()), "models/registry.py:MODELS"

@@ -17,10 +17,10 @@ from pointforms._version import __version__
 from pointforms.bench.records import Record, Row, Unit
 from pointforms.estimators import PointFormClassifier, scores
 from pointforms.estimators.convergence import never_improved, warn_if_never_improved
-from pointforms.estimators.network_estimator import NetworkClassifier
+from pointforms.estimators.fits import Fitted
+from pointforms.estimators.network_classifier import NetworkClassifier
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
-from pointforms.estimators.trainer import Fitted
 from pointforms.models.options import option_names
 from pointforms.support.peak_memory import peak, reset_peak
 from pointforms.tasks.catalogue import depends_on_fold, find

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pointforms.estimators.network_estimator import NetworkClassifier
+from pointforms.estimators.network_classifier import NetworkClassifier
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.saved_values import Attribute, Labels
 

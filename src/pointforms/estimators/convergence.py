@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from pointforms.estimators.trainer import Fitted
+from pointforms.estimators.fits import Fitted
 
 # Epochs without a better validation loss after which more are not expected to help. Shorter runs
 # end without a warning: they were meant to be short.

@@ -15,12 +15,12 @@ from torch import nn
 
 from pointforms.clouds import cloud_list
 from pointforms.estimators.convergence import warn_if_never_improved
+from pointforms.estimators.fits import Fitted, Store
 from pointforms.estimators.metrics import auroc
-from pointforms.estimators.network_estimator import NetworkClassifier
+from pointforms.estimators.network_classifier import NetworkClassifier
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
-from pointforms.estimators.trainer import Fitted, Store
 from pointforms.support.progress import track
 from pointforms.support.statistics import Estimate, interval
 

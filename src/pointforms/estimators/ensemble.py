@@ -12,9 +12,11 @@ from torch import Tensor, nn
 
 from pointforms.estimators.allocator import keep_freed_memory
 from pointforms.estimators.cross_choice import cross_fitted_choice
+from pointforms.estimators.fits import Fit, Fitted, Schedule, Store
 from pointforms.estimators.plans import Plan
 from pointforms.estimators.targets import Targets
-from pointforms.estimators.trainer import Fit, Fitted, Run, Schedule, Store, finish
+from pointforms.estimators.trainer import finish
+from pointforms.estimators.training_run import Run
 from pointforms.nn.average import AverageNetwork
 from pointforms.support.progress import track
 

@@ -7,28 +7,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from pointforms.clouds import cloud_list, plain_clouds
-from pointforms.estimators.batch_centers import batch_centers, learn_batch_centers
+from pointforms.estimators.batch_centers import learn_batch_centers
 from pointforms.estimators.convergence import warn_if_never_improved
 from pointforms.estimators.ensemble import Ensemble, train_ensemble
-from pointforms.estimators.per_cloud import check_groups, one_per_cloud
+from pointforms.estimators.fits import Fit, Fitted, Schedule, Store
+from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.plans import Recipe
-from pointforms.estimators.prediction import class_probabilities
-from pointforms.estimators.targets import ClassTargets, Targets
-from pointforms.estimators.trainer import Fit, Fitted, Schedule, Store, train
-from pointforms.estimators.units import Scale, Units
+from pointforms.estimators.scaled_clouds import ScalesClouds
+from pointforms.estimators.targets import Targets
+from pointforms.estimators.trainer import train
+from pointforms.estimators.units import Scale
 from pointforms.nn.average import first_member
-from pointforms.nn.frames import Frame, inputs_of
-from pointforms.support.cloud_estimator import TakesClouds
+from pointforms.nn.frames import Frame
 from pointforms.support.options import Bounds, Count, Positive, RandomState
 
 # torch draws initial parameters from one generator, which all threads share.
@@ -38,16 +38,13 @@ DECAYS = (1e-3, 1.0, 10.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
+class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of every estimator that trains a network on clouds.
 
     A subclass defines what is computed from the clouds once (`prepare`), how batches of that are
     gathered (`make_store`), which network reads them (`_new_model`), and how that network takes
     the statistics of its training clouds (`_standardize`). It adds its own options as fields of
     a data class, from which scikit-learn reads the parameters.
-
-    A fitted estimator whose clouds are scaled or framed has the attributes `center_` and `unit_`,
-    each of shape (D,), and with `components` also `axes_`; see `Units`.
     """
 
     epochs: Count = 60
@@ -124,60 +121,6 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
                 adapted.adapt([prepared[i] for i in training])
                 stores[key] = adapted.make_store(adapted.prepare(prepared))
         return [stores[training.tobytes()] for training in trainings]
-
-    # --- units and frame --------------------------------------------------------------------
-
-    def adapt(self, clouds: Any) -> None:
-        """Learn from training clouds what needs no labels: the units of their features.
-
-        `fit` calls it. Whoever trains networks directly, by `make_store` and `train_networks`,
-        calls it first.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The training clouds, or what `prepare` returned for them.
-        """
-        self._forget("center_", "unit_", "axes_")
-        if not self._learns_units():
-            return
-        scale = self.scale
-        if scale is None and self.components is None:
-            scale = "standard"  # of what the network reads; the geometry stays as it is
-        units = Units.learn(plain_clouds(clouds), scale, self.components)
-        self.n_features_in_ = len(units.center)
-        self.center_, self.unit_ = units.center.numpy(), units.unit.numpy()
-        if units.axes is not None:
-            self.axes_ = units.axes.tolist()
-
-    def _learns_units(self) -> bool:
-        return self.scale is not None or self.components is not None or self.frame != "absolute"
-
-    @property
-    def units(self) -> Units | None:
-        """The units that `adapt` learned; None if there are none."""
-        if not hasattr(self, "center_"):
-            return None
-        axes = torch.tensor(self.axes_).double() if hasattr(self, "axes_") else None
-        in_geometry = self.scale is not None
-        return Units(
-            torch.from_numpy(self.center_), torch.from_numpy(self.unit_), axes, in_geometry
-        )
-
-    def _store_options(self, origin: Tensor | None, centers: Tensor | None) -> dict[str, Any]:
-        """Return the arguments of a store that say how points are read."""
-        unit, units = None, self.units
-        if units is not None:
-            origin, unit = units.of_store
-        return {"origin": origin, "unit": unit, "frame": self.frame, "centers": centers}
-
-    def _inputs(self) -> int:
-        """Return how many numbers the network reads at a point."""
-        return inputs_of(self.frame, self.components or self.n_features_in_)
-
-    def _refuse_batch_frame(self) -> None:
-        if self.frame == "batch":
-            raise ValueError('frame="batch": expected another frame where batches are not given')
 
     def train_parts(
         self,
@@ -336,20 +279,6 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             raise ValueError(f"covariates: expected None, {type(self).__name__} reads clouds only")
         return self.make_store(prepared, origin, self._centers(prepared, batch))
 
-    def _checked_batch(self, batch: Any, count: int) -> np.ndarray | None:
-        if self.frame == "batch" and batch is None:
-            raise ValueError('frame="batch" needs the batch of each cloud: pass batch=...')
-        if batch is None:
-            return None
-        if self.frame != "batch":
-            raise ValueError(f'batch is used by frame="batch" only: frame is {self.frame!r}')
-        return one_per_cloud("batch", batch, count)
-
-    def _centers(self, prepared: Sequence[Any], batch: np.ndarray | None) -> Tensor | None:
-        if batch is None:
-            return None
-        return batch_centers(plain_clouds(prepared), batch, self.batch_centers_)
-
     def _make_model(self, store: Any, outputs: int, fit: Fit) -> nn.Module:
         """Make the untrained network of a fit, standardised by its training clouds."""
         with _generator:
@@ -382,20 +311,6 @@ class NetworkEstimator(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         origin: Any = first_member(self.model_).origin
         return self._make_store_with(prepared, origin, covariates, batch, np.arange(count), count)
 
-    def _in_units(self, clouds: Any) -> list[Tensor]:
-        """Return clouds in the coordinates that everything after their units sees.
-
-        Principal components, where there are any, stay as they are.
-        """
-        units = self.units
-        points = plain_clouds(clouds)
-        if units is None:
-            return points
-        if units.axes is None or points[0].shape[1] == len(units.center):
-            self._check_width(points[0].shape[1])
-            return units.coordinates(points)
-        return points
-
     def count_parameters(self) -> int:
         """Return the number of trainable parameters of the fitted network."""
         check_is_fitted(self, "model_")
@@ -419,88 +334,3 @@ def _check_device(device: str) -> None:
         raise ValueError(
             f"device={device!r}: expected a device of this machine, such as 'cpu' ({reason})"
         ) from None
-
-
-class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
-    """Base class of every classifier that trains a network on clouds."""
-
-    def fit(
-        self,
-        clouds: Any,
-        y: Any,
-        groups: Any = None,
-        sample_weight: Any = None,
-        covariates: Any = None,
-        batch: Any = None,
-    ) -> Self:
-        """Learn to predict the class of a cloud.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The training clouds, or what `prepare` returned for them.
-        y : array-like, shape (N,)
-            A label of any kind per cloud.
-        groups : array-like, shape (N,), or None, default None
-            Clouds of one group stay on one side of the validation split.
-        sample_weight : array-like, shape (N,), or None, default None
-            Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
-            weight 0 is neither trained nor validated on. The validation loss has no weights.
-        covariates : data frame, mapping or array-like, shape (N, c), or None, default None
-            What is known about whole clouds, such as age and sex. Numbers are standardised, text
-            becomes zeros and ones. Predictions need the same columns.
-        batch : array-like, shape (N,), or None, default None
-            The batch in which each cloud was measured, for frame="batch".
-
-        Returns
-        -------
-        Self
-            The fitted classifier.
-        """
-        self.check_options()
-        clouds = cloud_list(clouds)
-        targets = ClassTargets.of(y, len(clouds), self.class_weight, sample_weight)
-        self._fit(clouds, targets, groups, covariates, batch)
-        self.classes_ = targets.classes
-        return self
-
-    def predict_proba(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
-        """Predict class probabilities.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds, or what `prepare` returned for them.
-        covariates : data frame, mapping or array-like, or None, default None
-            The columns that were given to `fit`.
-        batch : array-like, shape (N,), or None, default None
-            Batches, for frame="batch". One that `fit` has not seen is centred by its own clouds.
-
-        Returns
-        -------
-        ndarray, shape (N, C)
-            One column per class, in the order of `classes_`.
-        """
-        store = self._prediction_store(clouds, covariates, batch)
-        return class_probabilities(self.model_, store)
-
-    def predict(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds, or what `prepare` returned for them.
-        covariates : data frame, mapping or array-like, or None, default None
-            The columns that were given to `fit`.
-        batch : array-like, shape (N,), or None, default None
-            Batches, for frame="batch". One that `fit` has not seen is centred by its own clouds.
-
-        Returns
-        -------
-        ndarray, shape (N,)
-            One label per cloud.
-        """
-        best = self.predict_proba(clouds, covariates, batch).argmax(1)
-        labels: np.ndarray = self.classes_[best]
-        return labels

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from pointforms.estimators.fits import Fit, SharedBatches
 from pointforms.estimators.held_out import MOST_PARTS, held_out_folds
 from pointforms.estimators.targets import Targets
-from pointforms.estimators.trainer import Fit, SharedBatches
 from pointforms.estimators.validation_split import validation_part
 
 # With fewer validation clouds than this, the epoch of one network is chosen on what others, trained

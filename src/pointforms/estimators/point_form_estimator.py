@@ -1,14 +1,13 @@
-"""What the three point-form estimators share: options, geometry, comparison matrices, saving."""
+"""What the three point-form estimators share: geometry, comparison matrices, saving."""
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -24,154 +23,29 @@ from pointforms.estimators.covariates import (
     encode_covariates,
     learn_covariates,
 )
-from pointforms.estimators.network_estimator import NetworkEstimator
+from pointforms.estimators.fits import Fit
+from pointforms.estimators.point_form_options import PointFormOptions, check_projector
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.saved_values import Attribute, Floats, Names
 from pointforms.estimators.targets import Targets
-from pointforms.estimators.trainer import Fit
 from pointforms.exterior import check_degree
-from pointforms.geometry.field import GramField, Measure
-from pointforms.geometry.settings import (
-    BandwidthPolicy,
-    Center,
-    Dimension,
-    GramSettings,
-    Search,
-    Spectrum,
-    documents_options,
-)
+from pointforms.geometry.field import GramField
+from pointforms.geometry.settings import GramSettings
 from pointforms.nn.average import first_member
 from pointforms.nn.network import PointFormNetwork
-from pointforms.nn.point_forms import CoefficientKind
-from pointforms.nn.readouts import ReadoutName
 from pointforms.nn.stores import FieldStore
-from pointforms.support.options import Bounds, Count, NotEmpty
-from pointforms.support.suggestions import suggests_parameters
-
-# The line of a docstring that stands for the entries of all options.
-_PLACEHOLDER = "[options of PointFormEstimator]"
-
-Degree = Annotated[int, Bounds(at_least=0)]
 
 # Number of clouds on which the unit of the comparison matrices is measured.
 _CALIBRATION_CLOUDS = 64
 
 
-@documents_options
-@dataclass(kw_only=True, eq=False, repr=False)
-class PointFormEstimator(NetworkEstimator):
-    """Base class of the point-form estimators.
+class PointFormEstimator(PointFormOptions):
+    """Base class of the point-form estimators: their geometry, and their comparison matrices.
 
     Parameters
     ----------
-    degree : int or sequence of int, default 1
-        Degree k of the forms, at most D. With several degrees, such as (0, 1, 2), there are `forms`
-        forms of each, and their readouts are concatenated.
-    forms : int, default 8
-        Number of forms per degree, l.
-    readout : {"tri", "flat", "diag", "pool", "gram"}, default "tri"
-        How the l × l comparison matrix becomes a vector: its upper triangle, all entries, the
-        diagonal, summaries that do not depend on the order of the forms, or log-energies and
-        correlations.
-    coefficients : {"dense", "wedge"}, default "dense"
-        "dense" learns one coefficient per basis form, C(D, k) in all; "wedge" learns sums of
-        `terms` products of 1-forms, which stay small in many dimensions.
-    terms : int, default 2
-        Number of terms of each wedge form.
-    hidden : sequence of int, default (64, 64)
-        Widths of the hidden layers of the network that returns the coefficients.
-    head : int, default 32
-        Width of the hidden layer of the head; 0 makes the head linear.
-    measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
-        Weights of the points in a comparison matrix. The latter two correct for the sampling
-        density, and "volume-normalized" makes the weights sum to 1.
-    neighbors : int or "auto", default "auto"
-        Number of points in each neighbourhood, the point itself included; a smaller cloud is its
-        own neighbourhood. "auto" uses one number for all clouds, which the training clouds choose,
-        stored as `neighbors_`.
-    dimension : int, "local-pca" or None, default None
-        Intrinsic dimension d. None and "local-pca" use one d for all clouds, estimated from the
-        training clouds in either way of :func:`pointforms.gram_fields`, stored as `dimension_`.
-    [options of GramSettings]
-    epochs : int, default 60
-        Largest number of passes over the training clouds. The learning rate falls to 0 along a
-        cosine.
-    batch_size : int, default 32
-        Largest number of clouds per step; the clouds of an epoch are shared out evenly.
-    learning_rate : float, default 0.003
-        Initial learning rate of AdamW.
-    weight_decay : float or "auto", default 0.001
-        Weight decay of AdamW, of matrices only. "auto" trains with several and keeps the one of the
-        smallest loss on held-out clouds.
-    scale : {"standard", "isotropic", "robust"} or None, default "standard"
-        Units of the features, learned from the training clouds and applied before neighbours are
-        searched: each feature divided by its standard deviation, all by one number, which suits
-        coordinates of space, or each by its interquartile range. None takes the features as they
-        are. Gram fields that are given instead of clouds keep their geometry.
-    components : int or None, default None
-        Project the scaled clouds to this many principal components of the training points.
-    frame : {"absolute", "cloud", "shape", "both", "batch"}, default "absolute"
-        What the coefficients of the forms depend on: the position of a point; its position relative
-        to the mean of its cloud; the same in units of the cloud's spread; position and relative
-        position; its position relative to the mean of the cloud's batch, given as `batch`. The
-        geometry of a cloud does not depend on it.
-    members : int, default 1
-        Number of networks whose predictions are averaged. Each has its own seed and holds out
-        another part of the training clouds. All keep the epoch of the smallest loss over all
-        held-out clouds.
-    validation_fraction : float, default 0.15
-        Share of the training clouds that a single network holds out to choose the best epoch; 0
-        chooses it on the training clouds themselves. If the share is less than 24 clouds, networks
-        trained on parts of the clouds choose the epoch together, by what they predict for all of
-        them, and the network that is kept is trained on all clouds.
-    patience : int, default 20
-        Stop after this many epochs without a better validation loss, or after fewer, by the root of
-        the number of parts, where it is the loss of several parts.
-    points_per_epoch : int or None, default None
-        Train each epoch on this many random points of each larger cloud. Geometry and prediction
-        use all points.
-    random_state : int, RandomState or None, default None
-        Seed of the initial parameters, the batches and the validation split.
-    device : str, default "cpu"
-        Where to train and predict, as torch names it.
-    dtype : {"float32", "float64"}, default "float32"
-        Precision of training and prediction.
-    cache : path-like or None, default None
-        A folder that keeps Gram fields, keyed by the content of the cloud and the options.
-    n_jobs : int or None, default None
-        Number of threads that compute Gram fields; -1 uses one per core, None the calling thread.
-    progress : bool, default False
-        Show progress bars.
-    class_weight : "balanced", dict or None, default None
-        Weights of the classes in the training loss: None weighs all clouds equally, "balanced" all
-        classes, and a dictionary maps labels to weights. The validation loss that chooses the
-        epoch has no weights. Regression accepts only None.
+    [options of PointFormEstimator]
     """
-
-    degree: Degree | Annotated[Sequence[Degree], NotEmpty()] = 1
-    forms: Count = 8
-    readout: ReadoutName = "tri"
-    coefficients: CoefficientKind = "dense"
-    terms: Count = 2
-    hidden: Sequence[Count] = (64, 64)
-    head: Annotated[int, Bounds(at_least=0)] = 32
-    measure: Measure = "uniform"
-    neighbors: int | Literal["auto"] = "auto"
-    dimension: Dimension = None
-    bandwidth: float | Literal["auto"] = 1.0
-    bandwidth_policy: BandwidthPolicy = "variable"
-    bandwidth_units: Literal["local", "absolute"] | float = "local"
-    alpha: float = 0.0
-    beta: float = -0.5
-    density_neighbors: int | None = None
-    center: Center = "mean"
-    calibrate: bool | Literal["point"] = True
-    truncation: bool = True
-    spectrum: Spectrum = "raw"
-    rank: int | None = None
-    search: Search = "auto"
-    cache: str | os.PathLike[str] | None = None
-    n_jobs: Literal[-1] | Count | None = None
 
     # Attributes of a fitted estimator that are saved beside its network.
     _learned: ClassVar[dict[str, Attribute]] = {
@@ -190,7 +64,6 @@ class PointFormEstimator(NetworkEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.__doc__ = insert_estimator_options(cls.__doc__ or "")
         saving.register(cls)
 
     # --- geometry ---------------------------------------------------------------------------
@@ -297,25 +170,7 @@ class PointFormEstimator(NetworkEstimator):
         self.neighbors_: int | None = choice.neighbors
         self.dimension_: int | None = choice.dimension
 
-    def degrees(self) -> tuple[int, ...]:
-        """Return the degrees of the forms, also where there is one."""
-        degree: Any = self.degree
-        return (int(degree),) if isinstance(degree, Integral) else tuple(degree)
-
     # --- training ---------------------------------------------------------------------------
-
-    def check_options(self) -> None:
-        """Raise an error if an option has a value that no fit can work with."""
-        super().check_options()
-        GramSettings.among(self.get_params(deep=False))
-        degrees = self.degrees()
-        if self.rank is not None and max(degrees) > self.rank:
-            raise ValueError(
-                f"degree={self.degree!r} with rank={self.rank}: all forms of a degree above the "
-                "rank of the Gram field are zero"
-            )
-        if self.spectrum == "projector" and isinstance(self.dimension, int):
-            _check_projector(max(degrees), self.dimension)
 
     def _checked(self, clouds: Any) -> list[Any]:
         """Return clouds with features in the order of `fit`; refuse degrees above their number."""
@@ -376,7 +231,7 @@ class PointFormEstimator(NetworkEstimator):
     def _standardize(self, model: Any, store: FieldStore, fit: Fit) -> None:
         rank, degree = store.factor.shape[-1], max(self.degrees())
         if self.spectrum == "projector":
-            _check_projector(degree, rank)
+            check_projector(degree, rank)
         if degree > rank:
             raise ValueError(
                 f"degree={self.degree!r}: the Gram fields of these clouds have rank {rank} at "
@@ -431,20 +286,3 @@ class PointFormEstimator(NetworkEstimator):
         """
         check_is_fitted(self, "model_")
         saving.save(self, folder)
-
-
-PointFormEstimator.__init__ = suggests_parameters(PointFormEstimator.__init__)  # type: ignore[method-assign]
-
-
-def insert_estimator_options(docstring: str) -> str:
-    """Replace the line "[options of PointFormEstimator]" by the documentation of every option."""
-    _, _, options = (PointFormEstimator.__doc__ or "").partition("Parameters\n----------\n")
-    return inspect.cleandoc(docstring).replace(_PLACEHOLDER, options.strip())
-
-
-def _check_projector(degree: int, dimension: int) -> None:
-    if degree > dimension:
-        raise ValueError(
-            f'degree={degree} with spectrum="projector": all forms of a degree above '
-            f"d={dimension} are zero on projectors of that dimension"
-        )

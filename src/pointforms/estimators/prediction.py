@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pointforms.estimators.trainer import Store
+from pointforms.estimators.fits import Store
 
 
 def apply(

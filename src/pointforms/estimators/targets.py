@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from pointforms.estimators.fits import Fit
 from pointforms.estimators.per_cloud import checked_weights, is_continuous, one_per_cloud
-from pointforms.estimators.trainer import Fit
 from pointforms.tensors import as_tensor
 
 

@@ -11,11 +11,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from pointforms.clouds import cloud_list, plain_clouds
 from pointforms.estimators.batch_centers import learn_batch_centers
+from pointforms.estimators.fits import Fit, Fitted
 from pointforms.estimators.per_cloud import check_groups, checked_weights
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.targets import targets_of
-from pointforms.estimators.trainer import Fit, Fitted
 from pointforms.nn.average import AverageNetwork
 from pointforms.support.options import Bounds
 

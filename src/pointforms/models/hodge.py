@@ -26,7 +26,7 @@ from torch import Tensor
 
 from pointforms.clouds import cloud_list
 from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
-from pointforms.estimators.point_form_estimator import Degree
+from pointforms.estimators.point_form_options import Degree
 from pointforms.exterior import compound
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import Dimension, GramSettings

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from pointforms.clouds import cloud_list
-from pointforms.estimators.network_estimator import NetworkClassifier
-from pointforms.estimators.trainer import Fit, Store
+from pointforms.estimators.fits import Fit, Store
+from pointforms.estimators.network_classifier import NetworkClassifier
 from pointforms.models.batches import CloudStore, GraphStore
 from pointforms.models.neighbor_graphs import cloud_graphs
 from pointforms.models.pyramids import PyramidStore, cloud_pyramids

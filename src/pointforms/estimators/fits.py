@@ -1,0 +1,141 @@
+"""What is trained: one fit, what all fits share, and what training returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True, eq=False)
+class SharedBatches:
+    """Batches that several fits take in the same order, each without the clouds it holds out.
+
+    Attributes
+    ----------
+    clouds : ndarray of int
+        Indices of all clouds that at least one of the fits trains on.
+    seed : int
+        Seed of the order.
+    """
+
+    clouds: np.ndarray
+    seed: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What distinguishes one fit from another of its shape.
+
+    Attributes
+    ----------
+    train : ndarray of int
+        Indices of the clouds to train on.
+    validation : ndarray of int
+        Indices of the clouds that choose the epoch.
+    seed : int
+        Seed of the initial parameters and of the batches.
+    learning_rate : float, default 0.003
+        Initial learning rate.
+    weight_decay : float, default 0.001
+        Weight decay.
+    weights : ndarray or None, default None
+        Weight of each cloud of `train` in the training loss, of which only the ratios matter; None
+        weighs all equally. The validation loss has no weights, so that it compares fits with
+        different ones.
+    batches : SharedBatches or None, default None
+        Batches that the fit shares with others; None draws its own.
+    """
+
+    train: np.ndarray
+    validation: np.ndarray
+    seed: int
+    learning_rate: float = 3e-3
+    weight_decay: float = 1e-3
+    weights: np.ndarray | None = None
+    batches: SharedBatches | None = None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What all fits share.
+
+    Attributes
+    ----------
+    epochs : int, default 60
+        Largest number of passes over the training clouds.
+    batch_size : int, default 32
+        Largest number of clouds per step; the clouds of an epoch are shared out evenly.
+    patience : int, default 20
+        Stop after this many epochs without a better validation loss.
+    points : int or None, default None
+        Number of random points of each cloud that an epoch uses; None uses all.
+    deadline : float or None, default None
+        Reading of `time.perf_counter` after which no further epoch starts.
+    """
+
+    epochs: int = 60
+    batch_size: int = 32
+    patience: int = 20
+    points: int | None = None
+    deadline: float | None = None
+
+    def steps(self, fit: Fit) -> int:
+        """Return the number of steps of an epoch."""
+        clouds = fit.train if fit.batches is None else fit.batches.clouds
+        return -(-len(clouds) // self.batch_size)
+
+    def is_over(self) -> bool:
+        """Return whether the deadline has passed."""
+        return self.deadline is not None and perf_counter() > self.deadline
+
+
+@dataclass
+class Fitted:
+    """A trained model.
+
+    Attributes
+    ----------
+    model : nn.Module
+        The model, with the parameters of its best epoch.
+    best_epoch : int
+        That epoch.
+    history : list of dict
+        Losses of each epoch: "train", the weighted loss that the steps of the epoch minimised, and
+        "validation", the mean loss of the validation clouds after it, without weights.
+    guess : float, default nan
+        The validation loss of a prediction that is the same for all clouds, learned from the
+        training labels alone.
+    """
+
+    model: nn.Module
+    best_epoch: int
+    history: list[dict[str, float]] = field(default_factory=list)
+    guess: float = np.nan
+
+
+class Store(Protocol):
+    """Clouds as tensors on one device, from which batches are gathered."""
+
+    sizes: Tensor  # number of points of each cloud
+    stackable: bool  # whether batches of several fits can be stacked
+
+    @property
+    def features(self) -> int:
+        """Number of features of the clouds, D."""
+
+    def gather(self, index: Tensor, rows: Tensor | None = None) -> Any:
+        """Gather a batch of the clouds of index (..., B), or of some of their points.
+
+        A batch that can be stacked is a tuple of tensors, which torch.func can map over.
+        """
+
+    def numbers(self) -> int:
+        """Return how many numbers a batch holds per point."""
+
+
+Loss = Callable[[Tensor, Tensor], Tensor]  # (B, outputs), (B, ...) -> (B,)

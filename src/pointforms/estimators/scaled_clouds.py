@@ -1,0 +1,110 @@
+"""Units and frame of the clouds of an estimator: learned by `fit`, applied to all later clouds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pointforms.clouds import plain_clouds
+from pointforms.estimators.batch_centers import batch_centers
+from pointforms.estimators.per_cloud import one_per_cloud
+from pointforms.estimators.units import Scale, Units
+from pointforms.nn.frames import Frame, inputs_of
+from pointforms.support.cloud_estimator import TakesClouds
+
+
+class ScalesClouds(TakesClouds):
+    """A mixin for estimators whose options say in which units, and from where, clouds are read.
+
+    A fitted estimator whose clouds are scaled or framed has the attributes `center_` and `unit_`,
+    each of shape (D,), and with `components` also `axes_`; see `Units`.
+    """
+
+    scale: Scale | None
+    components: int | None
+    frame: Frame
+    batch_centers_: dict[Any, list[float]]
+
+    def adapt(self, clouds: Any) -> None:
+        """Learn from training clouds what needs no labels: the units of their features.
+
+        `fit` calls it. Whoever trains networks directly, by `make_store` and `train_networks`,
+        calls it first.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The training clouds, or what `prepare` returned for them.
+        """
+        self._forget("center_", "unit_", "axes_")
+        if not self._learns_units():
+            return
+        scale = self.scale
+        if scale is None and self.components is None:
+            scale = "standard"  # of what the network reads; the geometry stays as it is
+        units = Units.learn(plain_clouds(clouds), scale, self.components)
+        self.n_features_in_ = len(units.center)
+        self.center_, self.unit_ = units.center.numpy(), units.unit.numpy()
+        if units.axes is not None:
+            self.axes_ = units.axes.tolist()
+
+    def _learns_units(self) -> bool:
+        return self.scale is not None or self.components is not None or self.frame != "absolute"
+
+    @property
+    def units(self) -> Units | None:
+        """The units that `adapt` learned; None if there are none."""
+        if not hasattr(self, "center_"):
+            return None
+        axes = torch.tensor(self.axes_).double() if hasattr(self, "axes_") else None
+        in_geometry = self.scale is not None
+        return Units(
+            torch.from_numpy(self.center_), torch.from_numpy(self.unit_), axes, in_geometry
+        )
+
+    def _store_options(self, origin: Tensor | None, centers: Tensor | None) -> dict[str, Any]:
+        """Return the arguments of a store that say how points are read."""
+        unit, units = None, self.units
+        if units is not None:
+            origin, unit = units.of_store
+        return {"origin": origin, "unit": unit, "frame": self.frame, "centers": centers}
+
+    def _inputs(self) -> int:
+        """Return how many numbers the network reads at a point."""
+        return inputs_of(self.frame, self.components or self.n_features_in_)
+
+    def _refuse_batch_frame(self) -> None:
+        if self.frame == "batch":
+            raise ValueError('frame="batch": expected another frame where batches are not given')
+
+    def _in_units(self, clouds: Any) -> list[Tensor]:
+        """Return clouds in the coordinates that everything after their units sees.
+
+        Principal components, where there are any, stay as they are.
+        """
+        units = self.units
+        points = plain_clouds(clouds)
+        if units is None:
+            return points
+        if units.axes is None or points[0].shape[1] == len(units.center):
+            self._check_width(points[0].shape[1])
+            return units.coordinates(points)
+        return points
+
+    def _checked_batch(self, batch: Any, count: int) -> np.ndarray | None:
+        if self.frame == "batch" and batch is None:
+            raise ValueError('frame="batch" needs the batch of each cloud: pass batch=...')
+        if batch is None:
+            return None
+        if self.frame != "batch":
+            raise ValueError(f'batch is used by frame="batch" only: frame is {self.frame!r}')
+        return one_per_cloud("batch", batch, count)
+
+    def _centers(self, prepared: Sequence[Any], batch: np.ndarray | None) -> Tensor | None:
+        if batch is None:
+            return None
+        return batch_centers(plain_clouds(prepared), batch, self.batch_centers_)

@@ -1,0 +1,238 @@
+"""Fits of one shape that train together, one epoch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from pointforms.estimators.fits import Fit, Loss, Schedule, Store
+from pointforms.estimators.stacking import AdamW, Stack
+
+# Largest number of clouds per batch in evaluation.
+_EVALUATED = 64
+
+
+class Run:
+    """Fits of one shape that train together, one epoch at a time.
+
+    Parameters
+    ----------
+    make_model, store, targets, loss, fits, schedule
+        As in :func:`pointforms.estimators.trainer.train`. Either all fits share their batches, or
+        none does.
+
+    Attributes
+    ----------
+    models : list of nn.Module
+        One per fit, with its initial parameters.
+    running : list of int
+        The fits that still train, as indices; results of an epoch are in this order.
+    """
+
+    def __init__(
+        self,
+        make_model: Callable[[Fit], nn.Module],
+        store: Store,
+        targets: Tensor,
+        loss: Loss,
+        fits: Sequence[Fit],
+        schedule: Schedule,
+    ) -> None:
+        self.models = [make_model(fit) for fit in fits]
+        self.running = list(range(len(fits)))
+        self._store, self._targets, self._loss = store, targets, loss
+        self._fits, self._schedule = fits, schedule
+        for model in self.models:
+            model.train()
+        self._stack = Stack(self.models)
+        self._optimizer = AdamW(
+            self._stack.params,
+            [fit.learning_rate for fit in fits],
+            [fit.weight_decay for fit in fits],
+        )
+        self._shared = fits[0].batches
+        own = [fit.seed for fit in fits] if self._shared is None else [self._shared.seed]
+        self._shuffles = [np.random.default_rng([seed, 7]) for seed in own]
+        self._steps = schedule.steps(fits[0])
+        clouds = [fit.train for fit in fits] if self._shared is None else [self._shared.clouds]
+        self._width = max(-(-len(some) // self._steps) for some in clouds)
+        self._epoch = 0
+        # validation clouds of similar size share a batch, so that little of it is padding
+        sizes = store.sizes.cpu().numpy()
+        self._by_size = [np.argsort(sizes[fit.validation], kind="stable") for fit in fits]
+
+    def train_epoch(self) -> list[float]:
+        """Train every running fit for an epoch, and return the mean losses of its steps."""
+        stack, template = self._stack, self._stack.template
+        loss, fits = self._loss, [self._fits[i] for i in self.running]
+        template.train()
+
+        def batch_loss(
+            params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor, weights: Tensor
+        ) -> Tensor:
+            out = functional_call(template, (params, buffers), (batch, counts))
+            return (weights * loss(out, y)).sum() / counts.sum().clamp_min(1)
+
+        # the learning rate falls along a cosine, from its initial value to 0
+        factor = 0.5 * (1 + np.cos(np.pi * self._epoch / self._schedule.epochs))
+        like = next(iter(stack.params.values()))
+        device = self._store.sizes.device
+        total = torch.zeros(len(fits), device=device)
+        shared = self._shared is not None
+        for index, counts, weights in self._batches(fits):
+            places = torch.from_numpy(index)
+            rngs = self._shuffles if shared else [self._shuffles[i] for i in self.running]
+            real = counts.max(0, keepdims=True) if shared else counts
+            rows = _some_rows(self._store, places, real, self._schedule.points, rngs)
+            floats = [torch.from_numpy(part).to(device, like.dtype) for part in (counts, weights)]
+            places = places.to(device)
+            if shared or stack.single:
+                places, rows = places[0], None if rows is None else rows[0]
+            if stack.single:
+                floats = [part[0] for part in floats]
+            batch = self._store.gather(places, rows)
+            args = (batch, self._targets[places], *floats)
+            grads, value = stack.gradients(batch_loss, *args, shared=2 if shared else 0)
+            self._optimizer.step(stack.params, grads, float(factor))
+            total = total + value.detach()
+        self._epoch += 1
+        return [float(mean) for mean in (total / self._steps).tolist()]
+
+    def _batches(self, fits: Sequence[Fit]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Return the batches of an epoch: clouds, which count, and their weights, for every fit.
+
+        Fits that share batches have one row of clouds, and count those that they do not hold out.
+        """
+        if self._shared is not None:
+            pool = Fit(self._shared.clouds, self._shared.clouds, 0)
+            weights = np.stack([_weights_in(fit, self._shared.clouds) for fit in fits])
+            return [
+                (
+                    self._shared.clouds[chosen][None],
+                    counts * (weights[:, chosen] > 0),
+                    counts * weights[:, chosen],
+                )
+                for chosen, counts in _batches(pool, self._steps, self._width, self._shuffles[0])
+            ]
+        orders = [
+            [
+                (fit.train[chosen], counts, counts * _relative(fit.weights, len(fit.train))[chosen])
+                for chosen, counts in _batches(fit, self._steps, self._width, self._shuffles[i])
+            ]
+            for i, fit in zip(self.running, fits, strict=True)
+        ]
+        return [
+            tuple(np.stack(part) for part in zip(*step, strict=True))  # type: ignore[misc]
+            for step in zip(*orders, strict=True)
+        ]
+
+    def outputs(self) -> list[Tensor]:
+        """Return the outputs of every running fit for its validation clouds, in their order."""
+        stack, template = self._stack, self._stack.template
+        template.eval()
+
+        def evaluate(params: Any, buffers: Any, batch: Any) -> Tensor:
+            outputs: Tensor = functional_call(template, (params, buffers), (batch,))
+            return outputs
+
+        fits = [self._fits[i] for i in self.running]
+        orders = [self._by_size[i] for i in self.running]
+        longest = max(len(order) for order in orders)
+        if not longest:
+            return [torch.zeros(0, 1) for _ in fits]
+        clouds = [
+            np.resize(fit.validation[order], longest) if len(order) else np.zeros(longest, int)
+            for fit, order in zip(fits, orders, strict=True)
+        ]
+        parts = []
+        for start in range(0, longest, _EVALUATED):
+            index = np.stack([one[start : start + _EVALUATED] for one in clouds])
+            places = torch.from_numpy(index).to(self._store.sizes.device)
+            batch = self._store.gather(places[0] if stack.single else places)
+            with torch.no_grad():
+                parts.append(stack.call(evaluate, batch))
+        found = torch.cat(parts, 1)
+        results = []
+        for outputs, order in zip(found, orders, strict=True):
+            unsorted = torch.empty_like(outputs[: len(order)])
+            unsorted[torch.from_numpy(order).to(found.device)] = outputs[: len(order)]
+            results.append(unsorted)
+        return results
+
+    def losses(self, outputs: Sequence[Tensor]) -> list[np.ndarray]:
+        """Return the loss of every validation cloud, for the outputs of each running fit."""
+        losses = []
+        for i, found in zip(self.running, outputs, strict=True):
+            own = torch.from_numpy(self._fits[i].validation).to(self._targets.device)
+            losses.append(self._loss(found, self._targets[own]).double().cpu().numpy())
+        return losses
+
+    def state(self, place: int) -> dict[str, Tensor]:
+        """Return a copy of the parameters and buffers of a running fit."""
+        return {name: values[place].clone() for name, values in self._stack.state().items()}
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Continue with some of the running fits only."""
+        self.running = [self.running[place] for place in places]
+        if self.running:
+            rows = torch.tensor(list(places), dtype=torch.long)
+            self._stack.keep(rows)
+            self._optimizer.keep(rows)
+
+
+def _batches(
+    fit: Fit, steps: int, width: int, rng: np.random.Generator
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return a shuffled epoch in batches: places in `fit.train`, and which of them count.
+
+    The sizes of batches differ by one at most, so that none is too small to learn from. All are
+    filled up to one width with clouds that do not count.
+    """
+    return [
+        (np.resize(part, width), (np.arange(width) < len(part)).astype(np.float64))
+        for part in np.array_split(rng.permutation(len(fit.train)), steps)
+    ]
+
+
+def _relative(weights: np.ndarray | None, count: int) -> np.ndarray:
+    """Return the weights of training clouds relative to their mean.
+
+    The mean is over all training clouds, not over a batch: so the expected gradient of a batch is
+    that of the weighted mean Σ w l / Σ w over all of them.
+    """
+    return np.ones(count) if weights is None else weights / weights.mean()
+
+
+def _weights_in(fit: Fit, clouds: np.ndarray) -> np.ndarray:
+    """Return the weight in a fit of each of some ascending clouds, 0 if the fit holds it out."""
+    weights = np.zeros(len(clouds))
+    weights[np.searchsorted(clouds, fit.train)] = _relative(fit.weights, len(fit.train))
+    return weights
+
+
+def _some_rows(
+    store: Store,
+    index: Tensor,
+    counts: np.ndarray,
+    points: int | None,
+    rngs: list[np.random.Generator],
+) -> Tensor | None:
+    """Draw `points` random points of each larger cloud: (E, B, points), or None for all.
+
+    Clouds that do not count get their first points, so that how many of them fill up a batch does
+    not change what is drawn later.
+    """
+    if points is None or int(store.sizes.max()) <= points:
+        return None
+    chosen = np.empty((*index.shape, points), dtype=np.int64)
+    sizes, real = store.sizes.cpu().numpy(), counts > 0
+    for e, rng in enumerate(rngs):
+        for b, cloud in enumerate(index[e].tolist()):
+            draw = sizes[cloud] > points and real[e, b]
+            chosen[e, b] = rng.permutation(sizes[cloud])[:points] if draw else np.arange(points)
+    return torch.from_numpy(chosen).to(store.sizes.device)
