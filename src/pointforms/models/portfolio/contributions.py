@@ -34,8 +34,9 @@ class Contribution:
 
     Examples
     --------
-    >>> print(Contribution("geometry", "summaries", 0.031, 0.012, 0.05, "AUROC", 120))
-    geometry adds +0.031 [0.012, 0.050] AUROC to summaries alone (out of fold, paired bootstrap over 120 groups)
+    >>> one = Contribution("geometry", "summaries", 0.031, 0.012, 0.05, "AUROC", 120)
+    >>> str(one).partition(" (")[0]
+    'geometry adds +0.031 [0.012, 0.050] AUROC to summaries alone'
     """
 
     part: str
@@ -47,7 +48,8 @@ class Contribution:
     groups: int
 
     def __str__(self) -> str:
-        gain = f"{self.part} adds {self.gain:+.3f}"
+        verb = "add" if self.part.endswith("s") else "adds"
+        gain = f"{self.part} {verb} {self.gain:+.3f}"
         if self.low is None:
             reason = f"{self.groups} groups are too few for an interval"
             return f"{gain} {self.metric} to {self.to} alone (out of fold; {reason})"

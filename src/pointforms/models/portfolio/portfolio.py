@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from abc import ABC
+import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -54,12 +55,6 @@ _FORMS: dict[str, GeometryOptions] = {
 _POINTS = 64
 
 
-class _Part(Protocol):
-    """A fitted part: predicts probabilities or standardised numbers, (N, K)."""
-
-    def predict_part(self, points: Sequence[Tensor], summaries: np.ndarray) -> np.ndarray: ...
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of the portfolios.
@@ -67,6 +62,49 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     Parts are trained once per fold of the training clouds. What they predict for the clouds of that
     fold teaches the weights of the parts; a prediction is the weighted sum of the parts, each the
     mean over its folds.
+
+    Parameters
+    ----------
+    parts : sequence of str, default ("linear", "forest", "forms", "centred forms")
+        What the portfolio is made of: a penalised linear model and a forest on pooled summaries of
+        each cloud (means, deviations, quantiles, covariances), point-forms that depend on absolute
+        positions, and point-forms that depend on positions relative to the cloud's mean.
+    scale : {"standard", "isotropic", "robust"} or None, default "standard"
+        Units of the features for the point-forms; see :class:`pointforms.PointFormClassifier`.
+    neighbors : int or "auto", default "auto"
+        Number of points in each neighbourhood; "auto" lets the training clouds choose.
+    dimension : int, "local-pca" or None, default None
+        Intrinsic dimension, or how the training clouds choose it.
+    time_limit : float or None, default None
+        Seconds after which no further part is begun, nor a further epoch of one. The first part is
+        always fitted. A part that is left out is named in a warning.
+    random_state : int, RandomState or None, default None
+        Seed of folds, trees and networks.
+    device : str, default "cpu"
+        Where to train networks, as torch names it.
+    cache : path-like or None, default None
+        A folder that keeps Gram fields.
+    n_jobs : int or None, default None
+        Number of threads that compute Gram fields; -1 uses one per core, None the calling thread.
+    progress : bool, default False
+        Show a progress bar, and print what each part is worth.
+
+    Attributes
+    ----------
+    contributions_ : dict of str to Contribution
+        What "geometry", the point-forms, adds to the summaries alone, and "summaries" to the
+        geometry alone, out of fold, with an interval. Printed, each is one sentence. Empty if one
+        of both has no part.
+    parts_ : dict
+        The fitted parts by name.
+    part_scores_ : dict
+        The scores of the out-of-fold predictions of each part.
+    weights_ : dict
+        The weight of each part, and of a constant prediction.
+    n_features_in_ : int
+        Number of features of the clouds, D.
+    feature_names_in_ : ndarray of str, shape (D,)
+        Their names, if the clouds of `fit` had any.
     """
 
     parts: Sequence[PartName] = ALL_PARTS
@@ -124,15 +162,13 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         self.weights_ = dict(zip([*names, "constant"], self.pool_.weights.tolist(), strict=True))
         pooled = cross_fitted_pool(stacked, targets, folds)
         self.oof_predictions_ = _placed(targets.restored(pooled), kept, count)
-        self.part_predictions_ = {
-            name: _placed(targets.restored(values), kept, count)
-            for name, values in predicted.items()
-        }
         names_of_groups = np.arange(len(folds)) if groups is None else groups
         self.contributions_ = self._contributions(
             predicted, pooled, targets, folds, names_of_groups, seed
         )
-        self._score(targets, pooled, predicted)
+        self.oof_scores_ = self._scores(targets, pooled)
+        self.oof_score_ = next(iter(self.oof_scores_.values()))
+        self.part_scores_ = {name: self._scores(targets, p) for name, p in predicted.items()}
         if self.progress:
             for one in self.contributions_.values():
                 print(one)
@@ -220,10 +256,9 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             found[part] = contribution(part, other, y, pooled, without, groups, seed)
         return found
 
-    def _score(
-        self, targets: Targets, pooled: np.ndarray, predicted: dict[str, np.ndarray]
-    ) -> None:
-        """Keep the scores of out-of-fold predictions; a subclass says which."""
+    @abstractmethod
+    def _scores(self, targets: Targets, predicted: np.ndarray) -> dict[str, float]:
+        """Return the scores of out-of-fold predictions, the most important first."""
 
     # --- the fitted portfolio ---------------------------------------------------------------
 
@@ -302,3 +337,14 @@ def _with_common_prior(predicted: np.ndarray, targets: Targets, folds: np.ndarra
         result[inside] *= counts / own
     result /= result.sum(1, keepdims=True)
     return result
+
+
+def documents_portfolio(cls: type) -> type:
+    """Insert the options and attributes of portfolios into the docstring of a class."""
+    documented = inspect.cleandoc(CloudPortfolio.__doc__ or "")
+    options, _, attributes = documented.partition("Attributes\n----------\n")
+    _, _, options = options.partition("Parameters\n----------\n")
+    text = inspect.cleandoc(cls.__doc__ or "")
+    text = text.replace("[options of CloudPortfolio]", options.strip())
+    cls.__doc__ = text.replace("[attributes of CloudPortfolio]", attributes.strip())
+    return cls
