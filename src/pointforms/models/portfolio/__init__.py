@@ -1,0 +1,1 @@
+"""Parts of a portfolio: models of a cloud that share one split into folds."""
