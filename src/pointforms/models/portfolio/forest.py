@@ -44,8 +44,8 @@ class ForestHead:
     those are used that matter most to a small forest whose splits consider few features each:
     where most features are noise, this is both faster and more accurate.
 
-    Probabilities are (votes + 1) / (T + C) for T trees and C classes, so that a class for which no
-    tree votes is improbable, not impossible.
+    Probabilities are (votes + 1/C) / (T + 1) for T trees and C classes, so that a class for which
+    no tree votes is improbable, not impossible.
 
     Multiplying a feature by a power of two changes no prediction. No object of scikit-learn is
     kept: the trees are arrays.
@@ -232,7 +232,7 @@ class ForestHead:
         means = trees.mean(Z)
         if self.classes is None:
             return means
-        return np.asarray((self.trees * means + 1) / (self.trees + self.classes))
+        return np.asarray((self.trees * means + 1 / self.classes) / (self.trees + 1))
 
 
 def _rounded(X: np.ndarray, centre: np.ndarray, scale: np.ndarray) -> np.ndarray:

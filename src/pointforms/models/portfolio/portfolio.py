@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import inspect
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,8 +51,8 @@ _FORMS: dict[str, GeometryOptions] = {
     "forms": GeometryOptions("absolute", (0, 1)),
     "centred forms": GeometryOptions("cloud", (0, 1)),
 }
-# Points of a larger cloud that an epoch of a network sees.
-_POINTS = 64
+# Points of a larger cloud that an epoch of a network sees, and its hidden layers.
+_POINTS, _HIDDEN = 64, (32, 32)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -226,6 +226,7 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             "cache": self.cache,
             "n_jobs": self.n_jobs,
             "points_per_epoch": _POINTS,
+            "hidden": _HIDDEN,
             "members": MOST_PARTS,
         }
 
@@ -265,7 +266,8 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray:
         """Return pooled predictions, probabilities or standardised numbers: (N, K)."""
         check_is_fitted(self, "pool_")
-        return self.pool_.predict(self._predict_parts(clouds, covariates, batch))
+        pooled: np.ndarray = self.pool_.predict(self._predict_parts(clouds, covariates, batch))
+        return pooled
 
     def _predict_parts(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray:
         """Return the predictions of every part: (parts, N, K)."""
