@@ -294,7 +294,7 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _summaries(self, points: Sequence[Tensor], covariates: Any) -> np.ndarray:
         """Return pooled summaries, and covariates beside them: (N, f)."""
-        values = PooledSummaries().fit_transform(points)
+        values: np.ndarray = PooledSummaries().fit_transform(points)
         learned = getattr(self, "covariates_", None)
         if learned is None:
             if covariates is not None:
