@@ -12,7 +12,7 @@ from pointforms import tasks
 from pointforms.bench import fitting
 from pointforms.bench.fitting import fit_unit, preparation, prepare
 from pointforms.bench.records import Row, Unit
-from pointforms.estimators import network_estimator
+from pointforms.estimators import network_estimator, plans
 from pointforms.estimators.fits import Fit
 
 TASK = "circles-vs-lines"
@@ -77,6 +77,7 @@ def test_a_fit_again_is_the_same_to_the_bit(forms, clouds):
         (row("gcn"), row("graphsage")),
         (row("gcn", neighbors=8), row("gin")),
         (row("mlp", patience=3), row("set-transformer")),
+        (row("npf-tri-1", members=3), row("npf-tri-1", weight_decay="auto")),
         (row("svm"), row("random-forest")),
     ],
 )
@@ -92,6 +93,10 @@ def test_rows_that_read_the_same_share_a_preparation(first, second):
         (row(), row("npf-tri-2")),  # other compounds
         (row(), row(dtype="float64")),
         (row(), row(neighbors=8)),
+        (row(), row(scale="standard")),
+        (row(scale="standard"), row(scale="robust")),
+        (row(), row(frame="cloud")),
+        (row(), row(components=1)),
         (row(), row(clouds=60)),
         (row(), row(points=32)),
         (row(), row(task="colocated")),
@@ -111,7 +116,9 @@ def test_rows_that_read_otherwise_do_not(first, second):
 
 
 def test_every_model_sees_the_same_folds_and_validation_parts(monkeypatch):
+    """Of 40 clouds a part for validation, large enough that others need not choose the epoch."""
     task = tasks.load(TASK, 0, 40, 24)
+    monkeypatch.setattr(plans, "_FEW", 2)
     seen: dict[str, list[Fit]] = {}
 
     def look(make_model, store, targets, loss, fits, *_, **__):

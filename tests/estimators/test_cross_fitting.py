@@ -52,6 +52,7 @@ def test_neither_stacking_nor_workers_change_the_outcome(task):
 def test_forms_that_are_compared_in_blocks_train_one_by_one(rng):
     clouds = [rng.normal(size=(16, 20)) for _ in range(8)]  # C(20, 2) C(16, 2) is too large
     estimator = pf.PointFormClassifier(degree=2, forms=2, hidden=(4,), epochs=1)
+    estimator.adapt(clouds)
     assert not estimator.make_store(estimator.prepare(clouds)).stackable
     result = cross_fit(estimator, clouds, [0, 1] * 4, np.arange(8) // 4, (0, 1), together=True)
     assert result.probabilities.shape == (2, 8, 2)

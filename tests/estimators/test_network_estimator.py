@@ -12,21 +12,31 @@ import pointforms as pf
 from pointforms.bench.page.explaining import refit
 from pointforms.bench.records import Record, Row
 from pointforms.estimators import cross_fit
+from pointforms.estimators.plans import Recipe
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
 
 QUICK = SMALL | {"epochs": 3}
 
 
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
-def test_fit_is_the_recipe_for_all_clouds(class_weight, data):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"class_weight": None},
+        {"class_weight": "balanced"},
+        {"validation_fraction": 0.4},  # large enough for a network on its own
+        {"members": 2, "weight_decay": "auto", "frame": "cloud", "scale": None},
+    ],
+)
+def test_fit_is_the_recipe_for_all_clouds(options, data):
     clouds, y, groups, *_ = data
-    clf = pf.PointFormClassifier(**QUICK, class_weight=class_weight).fit(clouds, y, groups)
-    other = pf.PointFormClassifier(**QUICK, class_weight=class_weight)
+    clf = pf.PointFormClassifier(**(QUICK | options)).fit(clouds, y, groups)
+    other = pf.PointFormClassifier(**(QUICK | options))
+    other.adapt(clouds)
     store = other.make_store(other.prepare(clouds))
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
     parts = [(np.arange(60), seed)]
-    targets = ClassTargets.of(y, 60, class_weight)
+    targets = ClassTargets.of(y, 60, other.class_weight)
     [trained] = other.train_networks(store, targets, parts, groups)
     assert trained.history == clf.history_
     for name, value in trained.model.state_dict().items():
@@ -36,22 +46,36 @@ def test_fit_is_the_recipe_for_all_clouds(class_weight, data):
 def test_the_validation_loss_is_the_same_for_all_class_weights(data):
     """It is the log loss of the probabilities, so that selection compares the same thing."""
     clouds, y, groups, *_ = data
-    clf = pf.PointFormClassifier(**QUICK, class_weight={y[0]: 20.0}).fit(clouds, y, groups)
+    options = QUICK | {"class_weight": {y[0]: 20.0}, "validation_fraction": 0.4}
+    clf = pf.PointFormClassifier(**options).fit(clouds, y, groups)
     targets = ClassTargets.of(y, 60)
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
-    held_back = clf.make_fit(np.arange(60), targets, groups, seed).validation
+    held_back = Recipe(1, 0.4, 1e-2, [1e-3]).single(np.arange(60), targets, groups, seed).validation
     probabilities = clf.predict_proba([clouds[i] for i in held_back])
     expected = log_loss(targets.values[held_back], probabilities)
     assert clf.history_[clf.best_epoch_]["validation"] == pytest.approx(expected, rel=1e-4)
 
 
-def test_cross_fit_and_the_recipe_agree(data):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"scale": None},
+        {"scale": "robust", "frame": "both", "members": 2},
+        {"scale": None, "frame": "cloud"},
+        {"scale": None, "components": 1},
+    ],
+)
+def test_cross_fit_and_the_recipe_agree(options, data):
+    """Units and geometry are those of the training clouds, and act on the forms as in `fit`."""
     clouds, y, groups, *_ = data
     folds = np.arange(60) % 2
-    clf = pf.PointFormClassifier(**QUICK)
+    clf = pf.PointFormClassifier(**QUICK, **options)
     result = cross_fit(clf, clouds, y, folds, (3,), groups, together=False)
+    training = np.flatnonzero(folds != 1)
+    clf.adapt([clouds[i] for i in training])
     store = clf.make_store(clf.prepare(clouds))
-    parts = [(np.flatnonzero(folds != 1), 3)]
+    parts = [(training, 3)]
     [trained] = clf.train_networks(store, ClassTargets.of(y, 60), parts, groups)
     test = folds == 1
     probabilities = class_probabilities(trained.model, store)[test]

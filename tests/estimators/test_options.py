@@ -44,6 +44,7 @@ INVALID: dict[str, list[Any]] = {
     "class_weight": ["even", 3, True, NAN, [1, 2], {0: 0}, {0: -1.0}, {0: NAN}, {0: "1"}],
     "coefficients": WORD,
     "complex_neighbors": COUNT,
+    "components": [value for value in COUNT if value is not None],
     "covariance": FLAG,
     "degree": [*NOT_WHOLE[:4], "1", None, (), (-1,), (1, 0.5), (True,), {1}],
     "degrees": [1, "1", (), (-1,), (0.5,), (True,), None],
@@ -55,12 +56,14 @@ INVALID: dict[str, list[Any]] = {
     "epochs": [*NOT_WHOLE, None],
     "features": [3, None, "summaries", [], pf.PointFormTransformer, lambda clouds: clouds],
     "forms": COUNT,
+    "frame": WORD,
     "head": [-1, 0.5, True, NAN, "32", None, (32,), "ridge"],
     "hidden": COUNTS,
     "landmarks": [*COUNT, 1],
     "learning_rate": [*NUMBER, 0, -1e-3],
     "max_features": COUNT,
     "measure": WORD,
+    "members": COUNT,
     "n_jobs": [0, -2, 1.5, True, NAN, "all", [1]],
     "neighbors": [*COUNT, "all"],
     "network": ["resnet", "", 3, None, True, NAN, ["mlp"]],
@@ -71,13 +74,14 @@ INVALID: dict[str, list[Any]] = {
     "random_state": [-1, 2**32, 0.5, True, NAN, "0", [0], (0,), 1j],
     "rank": [*NOT_WHOLE, 0],
     "readout": WORD,
+    "scale": [value for value in WORD if value is not None],
     "search": WORD,
     "spectra": FLAG,
     "spectrum": WORD,
     "terms": COUNT,
     "truncation": FLAG,
     "validation_fraction": [*NUMBER, -0.1, 1, 1.5],
-    "weight_decay": [*NUMBER, -1e-9],
+    "weight_decay": [*NUMBER, -1e-9, "automatic"],
 }
 
 
@@ -235,5 +239,5 @@ def test_a_batch_larger_than_the_training_clouds_is_one_batch_of_them(name, monk
     make_quick(monkeypatch)
     y = targets(name)
     huge = tiny(name, batch_size=10**12).fit(CLOUDS, y)  # copies of it would not fit in memory
-    exact = tiny(name, batch_size=13).fit(CLOUDS, y)  # 3 of 16 are for validation
+    exact = tiny(name, batch_size=16).fit(CLOUDS, y)  # which take turns in being held out
     assert huge.history_ == exact.history_

@@ -40,8 +40,8 @@ def test_permutations_change_nothing(fitted, data, rng):
 
 def test_precomputed_fields_serve_many_fits(fitted, data):
     clouds, y, groups, test, _ = data
-    fields = clone(fitted).prepare(clouds)
-    shared = pf.PointFormClassifier(**SMALL).fit(fields, y, groups)
+    fields = fitted.prepare(clouds)
+    shared = clone(fitted).fit(fields, y, groups)
     np.testing.assert_allclose(shared.predict_proba(test), fitted.predict_proba(test), atol=1e-5)
     np.testing.assert_allclose(
         fitted.predict_proba(fitted.prepare(test)), fitted.predict_proba(test)
@@ -62,7 +62,7 @@ def test_prepared_fields_of_other_clouds_do_not_set_the_geometry(data, rng):
     """It is chosen on the clouds of the fit."""
     clouds, y, *_ = data
     blobs = [rng.normal(size=(500, 2)) for _ in range(70)]
-    clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1}))
+    clf = pf.PointFormClassifier(**(SMALL | {"epochs": 1}), scale=None)
     fields = clf.prepare([*clouds, *blobs])
     assert {field.dimension for field in fields} == {2}
     shared, alone = clone(clf).fit(fields[:60], y), clone(clf).fit(clouds, y)
@@ -73,8 +73,8 @@ def test_prepared_fields_of_other_clouds_do_not_set_the_geometry(data, rng):
 
 def test_given_numbers_are_those_of_prepared_fields(data):
     clouds, y, *_ = data
-    fields = pf.PointFormClassifier().prepare(clouds[:20])
-    options = SMALL | {"epochs": 1, "neighbors": 12, "dimension": 2}
+    fields = pf.PointFormClassifier(scale=None).prepare(clouds[:20])
+    options = SMALL | {"epochs": 1, "neighbors": 12, "dimension": 2, "scale": None}
     shared = pf.PointFormClassifier(**options).fit(fields, y[:20])
     alone = pf.PointFormClassifier(**options).fit(clouds[:20], y[:20])
     assert (shared.neighbors_, shared.dimension_) == (12, 2)
@@ -120,8 +120,8 @@ def test_fields_with_numbers_of_their_own_keep_them(data):
 
 def test_a_given_dimension_is_that_of_prepared_fields(data):
     clouds, y, *_ = data
-    fields = pf.PointFormClassifier().prepare(clouds[:20])
-    options = SMALL | {"epochs": 1, "dimension": 2}
+    fields = pf.PointFormClassifier(scale=None).prepare(clouds[:20])
+    options = SMALL | {"epochs": 1, "dimension": 2, "scale": None}
     shared = pf.PointFormClassifier(**options).fit(fields, y[:20])
     alone = pf.PointFormClassifier(**options).fit(clouds[:20], y[:20])
     assert shared.dimension_ == 2
@@ -293,16 +293,35 @@ def test_degrees_above_the_number_of_points_are_an_error(rng):
     ],
 )
 def test_units_beyond_the_precision_are_an_error(scale, options, data):
-    """Forms have the unit length⁻ᵏ; without an error the network would train on zeros."""
+    """Forms have the unit length⁻ᵏ; without an error the network would train on zeros.
+
+    Where features are scaled, there is nothing wrong with them.
+    """
     clouds, y = data[0][:16], data[1][:16]
     far = [scale * np.asarray(cloud) for cloud in clouds]
+    raw = SMALL | options | {"epochs": 4, "scale": None}
     with pytest.raises(ValueError, match=r"forms of degree . on features with deviations of"):
-        pf.PointFormClassifier(**SMALL, **options).fit(far, y)
-    precise = pf.PointFormClassifier(**SMALL, **options, dtype="float64").fit(far, y)
-    plain = pf.PointFormClassifier(**SMALL, **options, dtype="float64").fit(clouds, y)
+        pf.PointFormClassifier(**raw).fit(far, y)
+    precise = pf.PointFormClassifier(**raw, dtype="float64").fit(far, y)
+    plain = pf.PointFormClassifier(**raw, dtype="float64").fit(clouds, y)
     np.testing.assert_allclose(
         precise.predict_proba(far), plain.predict_proba(clouds), rtol=1e-6, atol=1e-9
     )
+    scaled = SMALL | options | {"epochs": 4}
+    far_and_near = [pf.PointFormClassifier(**scaled).fit(data, y) for data in (far, clouds)]
+    np.testing.assert_allclose(
+        far_and_near[0].predict_proba(far), far_and_near[1].predict_proba(clouds), atol=1e-4
+    )
+
+
+def test_units_that_a_network_cannot_keep_are_an_error(data):
+    clouds, y = data[0][:16], data[1][:16]
+    far = [1e60 * np.asarray(cloud) for cloud in clouds]
+    options = SMALL | {"epochs": 1}
+    with pytest.raises(ValueError, match=r"deviations of .* are beyond the range of float32"):
+        pf.PointFormClassifier(**options).fit(far, y)
+    model = pf.PointFormClassifier(**options, dtype="float64").fit(far, y)
+    assert np.isfinite(model.predict_proba(far)).all()
 
 
 def test_more_coefficients_than_fit_in_memory_are_an_error(rng):

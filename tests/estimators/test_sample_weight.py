@@ -16,8 +16,8 @@ from tests.helpers.tiny_estimators import (
     tiny,
 )
 
-from pointforms.estimators.fits import Fit, Schedule
-from pointforms.estimators.trainer import train
+from pointforms.estimators.fits import Fit
+from pointforms.estimators.training_run import Run
 from pointforms.models import classical
 
 CLOUDS = some_clouds()
@@ -108,15 +108,20 @@ def test_the_gradient_of_a_network_is_that_of_the_weighted_loss(monkeypatch):
     """The weights of fit arrive at the trainer."""
     seen: list[Fit] = []
 
-    def spy(make_model, store, targets, loss, fits, schedule: Schedule, **options):
-        seen.extend(fits)
-        return train(make_model, store, targets, loss, fits, schedule, **options)
+    class Spy(Run):
+        def __init__(self, make_model, store, targets, loss, fits, schedule):
+            seen.extend(fits)
+            super().__init__(make_model, store, targets, loss, fits, schedule)
 
-    monkeypatch.setattr("pointforms.estimators.network_estimator.train", spy)
+    monkeypatch.setattr("pointforms.estimators.trainer.Run", Spy)
+    monkeypatch.setattr("pointforms.estimators.ensemble.Run", Spy)
     weights = np.linspace(0, 3, 16)
     for name in ("PointFormClassifier", "PointFormRegressor", "PointFormTransformer", "mlp"):
-        seen.clear()
-        tiny(name).fit(CLOUDS, targets(name), GROUPS, weights)
-        [fit] = seen
-        ratios = fit.weights / weights[1:][fit.train]  # the first cloud, of weight 0, is left out
-        np.testing.assert_allclose(ratios, ratios[0])
+        for fraction, networks in ((0.15, 6), (0, 1)):
+            seen.clear()
+            model = tiny(name, validation_fraction=fraction)
+            model.fit(CLOUDS, targets(name), GROUPS, weights)
+            assert len(seen) == networks
+            for fit in seen:  # the first cloud, of weight 0, is left out
+                ratios = fit.weights / weights[1:][fit.train]
+                np.testing.assert_allclose(ratios, ratios[0])

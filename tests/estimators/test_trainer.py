@@ -62,7 +62,11 @@ def test_updates_are_those_of_adamw():
     schedule = Schedule(epochs=3, batch_size=16, patience=10)
     ours = train(make_model, store, targets, loss, [fit], schedule)[0]
     model = make_model(fit)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=0.1)
+    matrices = [p for p in model.parameters() if p.ndim > 1]
+    others = [p for p in model.parameters() if p.ndim < 2]  # biases and gains do not decay
+    optimizer = torch.optim.AdamW(
+        [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+    )
     rng = np.random.default_rng([0, 7])
     losses = []
     for epoch in range(3):

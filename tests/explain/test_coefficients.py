@@ -23,8 +23,7 @@ def fitted(kind: str, degree: object, rng: np.random.Generator) -> tuple[object,
         degree=degree, forms=3, coefficients=kind, epochs=2, hidden=(8,), neighbors=8,
         dimension=2, dtype="float64", random_state=0,
     )  # fmt: skip
-    fields = model.prepare(clouds)
-    return model.fit(fields, y), fields
+    return model.fit(clouds, y), model.prepare(clouds)
 
 
 @pytest.mark.parametrize("kind", ["dense", "wedge"])

@@ -89,8 +89,7 @@ def trained(
         degree=degree, forms=3, readout=readout, epochs=5, hidden=(8,), head=8, neighbors=8,
         dimension=2, measure="volume-normalized", dtype="float64", random_state=0,
     )  # fmt: skip
-    fields = model.prepare(clouds)
-    return model.fit(fields, np.arange(16) % 2), fields
+    return model.fit(clouds, np.arange(16) % 2), model.prepare(clouds)
 
 
 def test_energies_of_points_sum_to_the_trace(rng) -> None:
@@ -126,8 +125,7 @@ def test_the_split_of_a_regression_is_in_units_of_the_target(rng) -> None:
     model = pf.PointFormRegressor(
         epochs=5, forms=3, hidden=(8,), neighbors=8, dimension=2, dtype="float64", random_state=0
     )
-    fields = model.prepare(clouds)
-    model.fit(fields, 100.0 + 50.0 * np.arange(16))
+    fields = model.fit(clouds, 100.0 + 50.0 * np.arange(16)).prepare(clouds)
     split = prediction_split(model, fields)
     np.testing.assert_allclose(split.output[:, 0], model.predict(fields), rtol=1e-9)
     sums = split.baseline + np.stack([part.sum(0) for part in split.points])

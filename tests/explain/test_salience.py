@@ -38,8 +38,7 @@ def stretched(rng: np.random.Generator, classes: int, count: int = 30) -> tuple[
 def test_the_decision_through_all_basis_forms_is_the_whole_decision(readout: str, rng) -> None:
     clouds, y = stretched(rng, 3)
     model = pf.PointFormClassifier(readout=readout, degree=(0, 1, 2), **SMALL)
-    fields = model.prepare(clouds)
-    model.fit(fields, y)
+    fields = model.fit(clouds, y).prepare(clouds)
     found = model.explain(fields, y, refits=0)
     network = double_precision(model.model_)
     C = comparison_matrices(network, CloudPoints.of(fields, "uniform"))
@@ -106,8 +105,7 @@ def test_random_labels_find_nothing(rng) -> None:
         y = rng.permutation(np.arange(24) % 2)
         options = SMALL | {"epochs": 20, "learning_rate": 1e-2, "random_state": seed}
         model = pf.PointFormClassifier(validation_fraction=0, **options)
-        fields = model.prepare(clouds)
-        model.fit(fields, y)
+        fields = model.fit(clouds, y).prepare(clouds)
         found = model.explain(fields, y, refits=1, permutations=99, random_state=seed)
         own.append(model.explain(fields, y, refits=0).decision.sum())
         unseen.append(found.decision.sum())
@@ -127,8 +125,7 @@ def test_groups_keep_their_labels(rng) -> None:
         groups = np.repeat(np.arange(12), 2)
         y = np.repeat(rng.permutation(np.arange(12) % 2), 2)
         model = pf.PointFormClassifier(**SMALL)
-        fields = model.prepare(clouds)
-        model.fit(fields, y, groups)
+        fields = model.fit(clouds, y, groups).prepare(clouds)
         found = model.explain(fields, y, groups, refits=1, permutations=99, random_state=seed)
         smallest.append(found.p.min())
     assert np.sum(np.array(smallest) <= 0.2) <= 4
@@ -140,7 +137,7 @@ def test_a_regressors_target_is_associated_with_its_feature(rng) -> None:
     for cloud, t in zip(clouds, target, strict=True):
         cloud[:, 1] *= np.exp(0.7 * t)
     model = pf.PointFormRegressor(**SMALL).fit(clouds, 10 * target)
-    found = salience(model, clouds, 10 * target, refits=1, permutations=50)
+    found = salience(model, clouds, 10 * target, refits=1, permutations=200)
     assert [form.name for form in found.top(1)] == ["x1"]
     assert found.p[1] <= 0.05
     assert found.columns == ()
@@ -175,8 +172,7 @@ def planted_rank(seed: int) -> tuple[int, float]:
         degree=2, forms=4, hidden=(16,), epochs=30, learning_rate=1e-2, batch_size=16,
         neighbors=16, dimension=2, rank=3, random_state=seed,
     )  # fmt: skip
-    fields = model.prepare(clouds)
-    model.fit(fields, y)
+    fields = model.fit(clouds, y).prepare(clouds)
     found = model.explain(fields, y, refits=2, permutations=200, random_state=seed)
     place = found.indices.index(PAIR)
     return found.order().tolist().index(place) + 1, float(found.p[place])

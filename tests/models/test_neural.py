@@ -22,7 +22,7 @@ def clouds_of(rng, sizes, D=3):
 
 def prepared(name, clouds):
     model = NeuralClassifier(network=name, neighbors=5, dtype="float64", random_state=0)
-    model.n_features_in_ = clouds[0].shape[1]
+    model.adapt(clouds)
     store = model.make_store(model.prepare(clouds))
     torch.manual_seed(0)
     return model._new_model(3).double().eval(), store
@@ -61,7 +61,9 @@ def test_learns_what_it_is_made_for(name, rng):
     for label in y:
         shape = np.array([[1.0, 1.0], [1.0, 0.3], [0.3, 1.0]])[label]
         clouds.append(rng.normal(size=(rng.integers(20, 40), 2)) * shape)
-    model = NeuralClassifier(network=name, neighbors=8, epochs=40, random_state=0)
+    model = NeuralClassifier(
+        network=name, neighbors=8, epochs=40, validation_fraction=0.3, random_state=0
+    )
     model.fit(clouds[:90], y[:90])
     found = model.predict_proba(clouds[90:])
     assert found.shape == (30, 3)
@@ -101,11 +103,14 @@ def test_an_offset_of_all_coordinates_changes_no_prediction(name, rng):
 
 def test_graphs_are_shared(rng):
     clouds = [rng.normal(size=(10, 2)) for _ in range(12)]
-    graphs = NeuralClassifier(network="gcn").prepare(clouds)
+    y = np.arange(12) % 2
+    graphs = (
+        NeuralClassifier(network="gcn", epochs=1, random_state=0).fit(clouds, y).prepare(clouds)
+    )
     assert all(
         a is b for a, b in zip(NeuralClassifier(network="gin").prepare(graphs), graphs, strict=True)
     )
-    model = NeuralClassifier(network="mlp", epochs=1, random_state=0).fit(graphs, np.arange(12) % 2)
+    model = NeuralClassifier(network="mlp", epochs=1, random_state=0).fit(graphs, y)
     assert model.predict(graphs).shape == (12,)
 
 

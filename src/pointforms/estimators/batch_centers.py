@@ -31,4 +31,4 @@ def batch_centers(
 ) -> Tensor:
     """Return the centre of the batch of each cloud (N, D): a known one, or that of its clouds."""
     centers = learn_batch_centers(clouds, batch) | dict(known)
-    return torch.tensor([centers[label] for label in batch.tolist()]).double()
+    return torch.tensor([centers[label] for label in batch.tolist()], dtype=torch.float64)

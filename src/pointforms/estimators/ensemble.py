@@ -15,7 +15,7 @@ from pointforms.estimators.cross_choice import cross_fitted_choice
 from pointforms.estimators.fits import Fit, Fitted, Schedule, Store
 from pointforms.estimators.plans import Plan
 from pointforms.estimators.targets import Targets
-from pointforms.estimators.trainer import finish
+from pointforms.estimators.trainer import diverged, finish
 from pointforms.estimators.training_run import Run
 from pointforms.nn.average import AverageNetwork
 from pointforms.support.progress import track
@@ -24,6 +24,8 @@ from pointforms.support.progress import track
 _TOGETHER = 1 << 22
 # Numbers that a network computes per point in one step, about.
 _PER_POINT = 400
+# Largest number of clouds per batch in evaluation.
+_EVALUATED = 64
 
 
 @dataclass
@@ -136,6 +138,8 @@ def train_ensemble(
     kept = [models[i] for i in keepers[best]]
     for i, (place, model) in enumerate(zip(keepers[best], kept, strict=True)):
         finish(model, curve.states[i] if curve.states else {}, fits[place])
+        if plan.kept:  # no held-out cloud has shown whether it is sound
+            _check_outputs(model, store, fits[place])
     model = kept[0] if len(kept) == 1 else AverageNetwork(kept, targets.probabilities)
     history = [
         {"train": train, "validation": held_out}
@@ -146,9 +150,19 @@ def train_ensemble(
         curve.best_epoch,
         history,
         guess=_guess_loss(targets, plan),
+        parts=parts,
         out_of_fold=_out_of_fold(curves, plan, targets.probabilities),
         decay=fits[keepers[best][0]].weight_decay,
     )
+
+
+def _check_outputs(model: nn.Module, store: Store, fit: Fit) -> None:
+    """Raise an error unless the outputs for the training clouds are finite."""
+    clouds = torch.from_numpy(fit.train).to(store.sizes.device)
+    with torch.no_grad():
+        for some in clouds.split(_EVALUATED):
+            if not bool(torch.isfinite(model(store.gather(some))).all()):
+                raise diverged(fit)
 
 
 def stack_size(store: Store, schedule: Schedule) -> int:

@@ -110,12 +110,15 @@ class Fitted:
     guess : float, default nan
         The validation loss of a prediction that is the same for all clouds, learned from the
         training labels alone.
+    parts : int, default 1
+        Number of parts of the clouds whose losses chose the epoch.
     """
 
     model: nn.Module
     best_epoch: int
     history: list[dict[str, float]] = field(default_factory=list)
     guess: float = np.nan
+    parts: int = 1
 
 
 class Store(Protocol):

@@ -298,8 +298,11 @@ class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         """Prepare clouds as :meth:`prepare`, and check that they are as wide as those of `fit`."""
         check_is_fitted(self, "model_")
         prepared = self.prepare(clouds)
+        width = plain_clouds(prepared)[0].shape[1]
         if self.components is None:
-            self._check_width(plain_clouds(prepared)[0].shape[1])
+            self._check_width(width)
+        elif width != self.components:
+            raise ValueError(f"the clouds have {width} features: expected {self.components}")
         return prepared
 
     def _prediction_store(self, clouds: Any, covariates: Any = None, batch: Any = None) -> Store:

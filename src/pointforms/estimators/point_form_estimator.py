@@ -72,9 +72,11 @@ class PointFormEstimator(PointFormOptions):
         """Compute the Gram fields of clouds with the options of this estimator.
 
         The fields can be passed to every method that takes clouds, so that many fits share them.
-        Before `fit`, and unless `neighbors` and `dimension` are given, these clouds choose them
-        together. Every fit then chooses anew on its own training clouds, and only the fields that
-        differ are computed again. After `fit`, features with names are put in its order.
+        Before `fit`, clouds are returned as they are if `scale` or `components` has to be learned
+        from training clouds first. With scale=None, and unless `neighbors` and `dimension` are
+        given, these clouds choose them together. Every fit then chooses anew on its own training
+        clouds, and only the fields that differ are computed again. After `fit`, features with names
+        are put in its order.
 
         Parameters
         ----------
@@ -88,7 +90,7 @@ class PointFormEstimator(PointFormOptions):
             One per cloud.
         """
         clouds = self._checked(clouds)
-        if self.scale is not None and self.units is None:
+        if self._awaits_units():
             return list(clouds)
         settings = GramSettings.among(self.get_params(deep=False))
         if settings.neighbors == "auto":
@@ -195,8 +197,8 @@ class PointFormEstimator(PointFormOptions):
             raise ValueError(f"covariates is None: expected those of fit, {', '.join(names)}")
         values = None
         if covariates is not None:
-            values = encode_covariates(covariates, self.covariates_, count)[kept]
-            values = torch.from_numpy(values)
+            numbers = encode_covariates(covariates, self.covariates_, count, kept)
+            values = torch.from_numpy(numbers)
         return self.make_store(prepared, origin, self._centers(prepared, batch), values)
 
     def _fit(
@@ -209,7 +211,7 @@ class PointFormEstimator(PointFormOptions):
     ) -> None:
         self._forget("covariates_", "model_")
         if covariates is not None:
-            self.covariates_ = learn_covariates(covariates, len(clouds))
+            self.covariates_ = learn_covariates(covariates, len(clouds), targets.counted())
         super()._fit(clouds, targets, groups, covariates, batch)
 
     def _new_model(self, outputs: int) -> torch.nn.Module:
@@ -237,7 +239,7 @@ class PointFormEstimator(PointFormOptions):
                 f"degree={self.degree!r}: the Gram fields of these clouds have rank {rank} at "
                 "most, and all forms of a higher degree are zero on them"
             )
-        unit = None if self.units is None else store.unit
+        unit = store.unit if store.in_units else None
         model.standardize(*store.moments(fit.train), store.origin, unit)
         some = torch.from_numpy(fit.train[:_CALIBRATION_CLOUDS]).to(store.sizes.device)
         model.calibrate(store.gather(some))

@@ -257,6 +257,8 @@ def _check_units(estimator: Any) -> None:
         )
     width = estimator.components or estimator.n_features_in_
     centers = getattr(estimator, "batch_centers_", {})
+    if bool(centers) != (estimator.frame == "batch"):
+        raise ValueError("attribute batch_centers_ does not fit frame")
     if any(len(center) != width for center in centers.values()):
         raise ValueError(f"attribute batch_centers_: expected {width} numbers per batch")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ class ScalesClouds(TakesClouds):
     scale: Scale | None
     components: int | None
     frame: Frame
+    dtype: Literal["float32", "float64"]
     batch_centers_: dict[Any, list[float]]
 
     def adapt(self, clouds: Any) -> None:
@@ -43,6 +44,11 @@ class ScalesClouds(TakesClouds):
         self._forget("center_", "unit_", "axes_")
         if not self._learns_units():
             return
+        if self.components is not None and hasattr(clouds[0], "points"):
+            raise ValueError(
+                f"components={self.components}: expected clouds rather than what was computed from "
+                "them, whose geometry is that of all features"
+            )
         scale = self.scale
         if scale is None and self.components is None:
             scale = "standard"  # of what the network reads; the geometry stays as it is
@@ -60,18 +66,32 @@ class ScalesClouds(TakesClouds):
         """The units that `adapt` learned; None if there are none."""
         if not hasattr(self, "center_"):
             return None
-        axes = torch.tensor(self.axes_).double() if hasattr(self, "axes_") else None
+        axes = torch.tensor(self.axes_, dtype=torch.float64) if hasattr(self, "axes_") else None
         in_geometry = self.scale is not None
         return Units(
             torch.from_numpy(self.center_), torch.from_numpy(self.unit_), axes, in_geometry
         )
 
+    def _awaits_units(self) -> bool:
+        """Return whether geometry depends on units that `adapt` has not learned yet."""
+        return self.units is None and (self.scale is not None or self.components is not None)
+
     def _store_options(self, origin: Tensor | None, centers: Tensor | None) -> dict[str, Any]:
         """Return the arguments of a store that say how points are read."""
         unit, units = None, self.units
         if units is not None:
-            origin, unit = units.of_store
+            origin, unit = (self._rounded(values) for values in units.of_store)
+            if not bool(torch.isfinite(origin).all() and torch.isfinite(unit).all() and unit.all()):
+                raise ValueError(
+                    f"features with deviations of {float(units.unit.min()):.3g} to "
+                    f"{float(units.unit.max()):.3g} are beyond the range of {self.dtype}: rescale "
+                    "the features, or use dtype='float64'"
+                )
         return {"origin": origin, "unit": unit, "frame": self.frame, "centers": centers}
+
+    def _rounded(self, values: Tensor) -> Tensor:
+        """Return numbers as a network keeps them, so that it knows exactly what was subtracted."""
+        return values.to(getattr(torch, self.dtype)).double()
 
     def _inputs(self) -> int:
         """Return how many numbers the network reads at a point."""
@@ -88,12 +108,11 @@ class ScalesClouds(TakesClouds):
         """
         units = self.units
         points = plain_clouds(clouds)
-        if units is None:
+        width = points[0].shape[1]
+        if units is None or (units.axes is not None and width == units.width < len(units.center)):
             return points
-        if units.axes is None or points[0].shape[1] == len(units.center):
-            self._check_width(points[0].shape[1])
-            return units.coordinates(points)
-        return points
+        self._check_width(width)
+        return units.coordinates(points)
 
     def _checked_batch(self, batch: Any, count: int) -> np.ndarray | None:
         if self.frame == "batch" and batch is None:

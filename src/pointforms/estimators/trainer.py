@@ -126,10 +126,15 @@ def _train_stack(
 def finish(model: nn.Module, state: dict[str, Tensor], fit: Fit) -> None:
     """Give a model the parameters that were kept, or raise an error if no epoch had any."""
     if not state:
-        raise ValueError(
-            f"training diverged: the loss was never finite (learning_rate={fit.learning_rate}, "
-            f"weight_decay={fit.weight_decay}, seed={fit.seed}). Lower the learning rate, or "
-            "look for clouds and features with extreme values"
-        )
+        raise diverged(fit)
     model.load_state_dict(state)
     model.eval()
+
+
+def diverged(fit: Fit) -> ValueError:
+    """Return the error of a fit whose loss was never finite."""
+    return ValueError(
+        f"training diverged: the loss was never finite (learning_rate={fit.learning_rate}, "
+        f"weight_decay={fit.weight_decay}, seed={fit.seed}). Lower the learning rate, or "
+        "look for clouds and features with extreme values"
+    )

@@ -87,7 +87,8 @@ class Run:
         for index, counts, weights in self._batches(fits):
             places = torch.from_numpy(index)
             rngs = self._shuffles if shared else [self._shuffles[i] for i in self.running]
-            real = counts.max(0, keepdims=True) if shared else counts
+            # which points are drawn does not depend on the fits that share a batch
+            real = np.ones((1, self._width)) if shared else counts
             rows = _some_rows(self._store, places, real, self._schedule.points, rngs)
             floats = [torch.from_numpy(part).to(device, like.dtype) for part in (counts, weights)]
             places = places.to(device)

@@ -18,6 +18,8 @@ Scale = Literal["standard", "isotropic", "robust"]
 _QUARTILES = 1.3489795003921634
 # A feature that varies by fewer rounding errors than this is constant.
 _CONSTANT = 8
+# Bits of single precision.
+_BITS = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +74,17 @@ class Units:
                 [ 1.,  1.]])]
         """
         points = torch.cat([cloud.double().cpu() for cloud in clouds])
-        center, deviation = points.mean(0), points.std(0, correction=0)
+        largest, deviation = points.abs().amax(0), points.std(0, correction=0)
         if not bool(torch.isfinite(deviation).all()):
-            largest = float(points.abs().max())
-            raise ValueError(f"the clouds have values up to {largest:.3g}: their spread overflows")
-        rounding = torch.finfo(torch.float64).eps * points.abs().amax(0)
+            raise ValueError(
+                f"the clouds have values up to {float(largest.max()):.3g}: their spread overflows"
+            )
+        rounding = torch.finfo(torch.float64).eps * largest
         varies = deviation > _CONSTANT * rounding
+        # clouds far from 0 have the same unit as near 0, to the last digit
+        shift = _round_near(points.mean(0), torch.where(varies, deviation, 1.0))
+        points = points - shift
+        center, deviation = points.mean(0), points.std(0, correction=0)
         unit = deviation
         if scale is None:
             unit = torch.ones_like(deviation)
@@ -90,7 +97,7 @@ class Units:
             unit = torch.where(spread > _CONSTANT * rounding, spread, deviation)
         unit = torch.where(varies, unit, torch.ones_like(unit))
         if components is None:
-            return cls(center, unit)
+            return cls(shift + center, unit)
         D = points.shape[1]
         if components > D:
             raise ValueError(f"components={components}: expected at most {D}, the features")
@@ -98,8 +105,8 @@ class Units:
         _, vectors = torch.linalg.eigh(z.mT @ z / len(z))
         axes = vectors.flip(1)[:, :components].mT
         # eigenvectors have no sign of their own: make the largest entry of each positive
-        largest = axes.abs().argmax(1, keepdim=True)
-        return cls(center, unit, axes * axes.gather(1, largest).sign())
+        leading = axes.abs().argmax(1, keepdim=True)
+        return cls(shift + center, unit, axes * axes.gather(1, leading).sign())
 
     def coordinates(self, clouds: Sequence[Tensor]) -> list[Tensor]:
         """Return clouds as everything after this sees them: projected, if there are axes."""
@@ -116,15 +123,30 @@ class Units:
 
     @property
     def of_store(self) -> tuple[Tensor, Tensor]:
-        """Origin and unit of the coordinates that a store of clouds holds."""
+        """Origin and unit of the coordinates that a store of clouds holds.
+
+        The origin is a round number near the centre, which is exact to subtract, and which a
+        network in single precision can keep.
+        """
         if self.axes is None:
-            return self.center, self.unit
+            return _round_near(self.center, self.unit), self.unit
         return torch.zeros(len(self.axes)).double(), torch.ones(len(self.axes)).double()
 
     @property
     def width(self) -> int:
         """Number of coordinates of :meth:`coordinates`."""
         return len(self.center) if self.axes is None else len(self.axes)
+
+
+def _round_near(center: Tensor, unit: Tensor) -> Tensor:
+    """Return multiples, near each centre, of a power of two that is about a unit.
+
+    They have at most 24 bits, those of single precision.
+    """
+    one = torch.ones_like(unit)
+    step = torch.ldexp(one, torch.frexp(unit).exponent)
+    step = torch.maximum(step, torch.ldexp(one, torch.frexp(center).exponent - _BITS))
+    return (center / step).round() * step
 
 
 def _kept(cloud: Tensor) -> torch.dtype:

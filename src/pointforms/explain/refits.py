@@ -104,7 +104,7 @@ def refit_halves(
             n_jobs=estimator.n_jobs,
             progress=estimator.progress,
         )
-        units = np.ones(len(labels.columns))
+        units = np.ones(labels.values.shape[1])
         models = [(model, units) for model in fitted.models]
         R = len(seeds)
         return [models[:R], models[R:]], float(fitted.auroc.mean())  # type: ignore[list-item]

@@ -142,24 +142,24 @@ class NeuralClassifier(NetworkClassifier):
 
     def prepare(self, clouds: Any) -> Sequence[Any]:
         """Return checked clouds, or their graphs; graphs are returned as they are."""
-        clouds, reads = self._by_name(cloud_list(clouds)), self.reads
-        units = self.units
-        if hasattr(clouds[0], "points"):
-            return list(clouds)
+        clouds, units = self._by_name(cloud_list(clouds)), self.units
+        if hasattr(clouds[0], "points") and self.reads != "points":
+            return self._graphs(clouds)
         points = self._in_units(clouds)
-        if reads == "points" or (units is None and self.scale is not None):
+        if self.reads == "points" or self._awaits_units():
             return points
-        scaled = points if units is None else units.scaled(points)
-        graphs: Any
-        if reads == "complex":
-            graphs = cloud_complexes(scaled, min(self.neighbors, _COMPLEX_NEIGHBORS))
-        elif reads == "pyramid":
-            network = network_class(self.network)
-            graphs = cloud_pyramids(scaled, network.ratios, min(self.neighbors, network.neighbors))
-        else:
-            graphs = cloud_graphs(scaled, self.neighbors)
+        graphs = self._graphs(points if units is None else units.scaled(points))
         # graphs of scaled clouds, on the clouds in their own units, which the store scales
         return [replace(graph, points=own) for graph, own in zip(graphs, points, strict=True)]
+
+    def _graphs(self, clouds: Any) -> list[Any]:
+        """Return the graphs, complexes or pyramids of clouds, which are returned as they are."""
+        if self.reads == "complex":
+            return cloud_complexes(clouds, min(self.neighbors, _COMPLEX_NEIGHBORS))
+        if self.reads == "pyramid":
+            network = network_class(self.network)
+            return cloud_pyramids(clouds, network.ratios, min(self.neighbors, network.neighbors))
+        return cloud_graphs(clouds, self.neighbors)
 
     def make_store(
         self,

@@ -19,6 +19,9 @@ from pointforms.nn.origins import common_origin
 from pointforms.nn.stores import PointStore
 from pointforms.support.extras import need
 
+# Distances that differ by less, relative to them, are equal.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class CloudPyramid:
@@ -75,11 +78,14 @@ def _pyramid(points: Tensor, ratios: Sequence[float], neighbors: int) -> CloudPy
 def farthest_points(X: np.ndarray, count: int) -> np.ndarray:
     """Return positions (count,) of points, each farthest from those before it.
 
-    The first is farthest from the mean, so that the order of the points does not matter.
+    The first is farthest from the mean, so that the order of the points does not matter. Of several
+    that are as far, such as of two points, it is the one with the largest coordinates.
     """
     import fpsample
 
-    first = int(((X - X.mean(0)) ** 2).sum(1).argmax())
+    distance = ((X - X.mean(0)) ** 2).sum(1)
+    farthest = np.flatnonzero(distance >= (1 - _ROUNDING) * distance.max())
+    first = int(farthest[np.lexsort(X[farthest].T[::-1])[-1]])
     chosen: np.ndarray = fpsample.fps_sampling(X, count, start_idx=first).astype(np.int64)
     return chosen
 

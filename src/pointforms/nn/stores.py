@@ -104,6 +104,7 @@ class PointStore:
         if frame != "absolute" and origin is None:
             origin = torch.zeros(self.features)  # what is read are differences anyway
         self.origin = common_origin(clouds) if origin is None else origin.double().cpu()
+        self.in_units = unit is not None
         self.unit = torch.ones(self.features).double() if unit is None else unit.double().cpu()
         read: Sequence[Tensor] = clouds
         if unit is not None or frame != "absolute":
