@@ -11,7 +11,7 @@ from pointforms.estimators.targets import ClassTargets, Targets
 # Smallest probability whose logarithm is pooled.
 _SMALLEST = 1e-4
 # How many clouds the prior belief counts for that all parts are worth the same.
-_BELIEF = 8.0
+_BELIEF = 2.0
 
 
 class Pool:
