@@ -123,7 +123,10 @@ MODELS: dict[str, Model] = {
     ),
     "tdl": _neural("tdl", "TDL", "topological", weight_decay=3.0, epochs=40),
     "hodge": Model(
-        "Hodge", "fixed forms", "pointforms.models.hodge:HodgeClassifier", COMPARED_GEOMETRY
+        "Hodge",
+        "fixed forms",
+        "pointforms.models.hodge:HodgeClassifier",
+        {**COMPARED_GEOMETRY, "scale": None},
     ),
     "random-forms": Model(
         "Random point-forms",
