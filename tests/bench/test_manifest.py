@@ -225,7 +225,10 @@ def test_the_comparison_of_synthetic_tasks():
         pair = unit.row.task, unit.row.model
         fits[pair] = fits.get(pair, 0) + len(unit.fits)
     assert manifest.fits == sum(fits.values()) == 682
-    wanted = [name for name in models.names() if not re.search("diag|pool|gram-2|flat-2", name)]
+    later = "members|cloud-classifier"  # than the paper, whose models this compares
+    wanted = [
+        name for name in models.names() if not re.search(f"diag|pool|gram-2|flat-2|{later}", name)
+    ]
     for task in ("circles-vs-lines", "rna-velocity"):
         assert {model for t, model in fits if t == task} == set(wanted)
         assert (fits[task, "npf-tri-1"], fits[task, "hodge"], fits[task, "pointnet"]) == (50, 5, 2)

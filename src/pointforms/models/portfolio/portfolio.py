@@ -11,7 +11,9 @@ from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -36,7 +38,7 @@ from pointforms.models.portfolio.geometry_part import (
     fit_point_forms,
 )
 from pointforms.models.portfolio.linear import LinearHead
-from pointforms.models.portfolio.pooling import Pool, cross_fitted_pool
+from pointforms.models.portfolio.pooling import Pool, constant_output, cross_fitted_pool
 from pointforms.summaries import PooledSummaries
 from pointforms.support.blame import warn_caller
 from pointforms.support.cloud_estimator import TakesClouds
@@ -169,6 +171,7 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         self.oof_scores_ = self._scores(targets, pooled)
         self.oof_score_ = next(iter(self.oof_scores_.values()))
         self.part_scores_ = {name: self._scores(targets, p) for name, p in predicted.items()}
+        self._warn_if_nothing_learned(targets, pooled, groups is not None)
         if self.progress:
             for one in self.contributions_.values():
                 print(one)
@@ -256,6 +259,24 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             without = cross_fitted_pool(rest, targets, folds)
             found[part] = contribution(part, other, y, pooled, without, groups, seed)
         return found
+
+    def _warn_if_nothing_learned(self, targets: Targets, pooled: np.ndarray, grouped: bool) -> None:
+        """Warn if held-out clouds are not predicted better than by one prediction for all."""
+        y = torch.from_numpy(targets.values)
+        constant = np.broadcast_to(constant_output(targets), pooled.shape).copy()
+        outputs = np.log(np.maximum(pooled, 1e-15)) if targets.probabilities else pooled
+        losses = [
+            float(targets.loss(torch.from_numpy(values), y).mean())
+            for values in (outputs, constant)
+        ]
+        if losses[0] >= losses[1]:
+            hint = "" if grouped else "clouds that belong together, without groups; "
+            warn_caller(
+                f"{type(self).__name__}: no part predicts clouds it has not seen better than "
+                f"guessing (loss {losses[0]:.3g}, by guessing {losses[1]:.3g}). Likely reasons: "
+                f"{hint}too few clouds; labels that are noise",
+                ConvergenceWarning,
+            )
 
     @abstractmethod
     def _scores(self, targets: Targets, predicted: np.ndarray) -> dict[str, float]:
