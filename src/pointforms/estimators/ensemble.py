@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
@@ -80,12 +81,15 @@ def train_ensemble(
     decay_of = [d for d, group in enumerate(groups) for _ in group]
     size = stack_size(store, schedule)
     runs: list[tuple[list[int], Run]] = []
-    models: list[nn.Module] = []
-    for start in range(0, len(fits), size):
-        some = list(range(start, min(start + size, len(fits))))
-        run = Run(make_model, store, y, targets.loss, [fits[i] for i in some], schedule)
-        runs.append((some, run))
-        models += run.models
+    by_steps: dict[int, list[int]] = defaultdict(list)
+    for i, fit in enumerate(fits):
+        by_steps[schedule.steps(fit)].append(i)
+    for same in by_steps.values():
+        for start in range(0, len(same), size):
+            some = same[start : start + size]
+            run = Run(make_model, store, y, targets.loss, [fits[i] for i in some], schedule)
+            runs.append((some, run))
+    models = {i: model for some, run in runs for i, model in zip(some, run.models, strict=True)}
     # what is kept: the scouts themselves, unless others are trained on all clouds
     keepers = [
         [i for i, d in enumerate(decay_of) if d == own and (i not in _scouts(groups, plan, own))]

@@ -33,6 +33,8 @@ from pointforms.support.options import Bounds, Count, Positive, RandomState
 
 # torch draws initial parameters from one generator, which all threads share.
 _generator = threading.Lock()
+# From this many numbers of geometry per point on, it pays to gather them once for all members.
+_MUCH_GEOMETRY = 2000
 # Decays that weight_decay="auto" tries.
 DECAYS = (0.01, 1.0, 10.0)
 
@@ -199,7 +201,7 @@ class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             _start_at(model, targets.guess(fit))
             return model
 
-        recipe = self._recipe()
+        recipe = self._recipe(store.stackable and store.numbers() >= _MUCH_GEOMETRY)
         groups = None if groups is None else np.asarray(groups)
         plans = [recipe.plan(clouds, targets, groups, seed, folds) for clouds, seed in parts]
         fits = [plan for plan in plans if isinstance(plan, Fit)]
@@ -215,10 +217,10 @@ class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             trained.append(one)
         return trained
 
-    def _recipe(self) -> Recipe:
+    def _recipe(self, share_batches: bool = True) -> Recipe:
         decays = DECAYS if self.weight_decay == "auto" else (float(self.weight_decay),)
         fraction, rate = float(self.validation_fraction), float(self.learning_rate)
-        return Recipe(int(self.members), fraction, rate, decays)
+        return Recipe(int(self.members), fraction, rate, decays, share_batches)
 
     def keep(self, fitted: Fitted) -> None:
         """Make a trained network the fitted state of this estimator."""

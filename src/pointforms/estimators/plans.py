@@ -63,12 +63,16 @@ class Recipe:
         Initial learning rate.
     decays : sequence of float
         Weight decays, of which the one of the smallest loss on held-out clouds is kept.
+    share_batches : bool, default True
+        Whether the networks of an ensemble take the same batches. That wastes the share of the
+        clouds that a network holds out, and saves gathering the geometry for each of them.
     """
 
     members: int
     validation_fraction: float
     learning_rate: float
     decays: Sequence[float]
+    share_batches: bool = True
 
     def plan(
         self,
@@ -127,7 +131,7 @@ class Recipe:
         if alone:
             nothing = np.zeros(len(clouds), dtype=bool)
             kept = [[self._without(clouds, nothing, targets, seed, decay)] for decay in self.decays]
-        shared = _sharing(scouts + kept, clouds, seed)
+        shared = self._with_batches(scouts + kept, clouds, seed)
         return Plan(clouds, divisions, shared[: len(scouts)], places, shared[len(scouts) :])
 
     def single(
@@ -158,7 +162,14 @@ class Recipe:
         ]
         divisions = np.zeros((members, len(clouds)), dtype=np.int64)
         places = [(i, 0) for i in range(members)]
-        return Plan(clouds, divisions, _sharing(scouts, clouds, one.seed), places)
+        return Plan(clouds, divisions, self._with_batches(scouts, clouds, one.seed), places)
+
+    def _with_batches(
+        self, fits: list[list[Fit]], clouds: np.ndarray, seed: int
+    ) -> list[list[Fit]]:
+        """Return fits that take the same batches, in an order drawn from a seed, or their own."""
+        batches = SharedBatches(clouds, seed) if self.share_batches else None
+        return [[replace(fit, batches=batches) for fit in some] for some in fits]
 
     def _without(
         self, clouds: np.ndarray, held_out: np.ndarray, targets: Targets, seed: int, decay: float
@@ -169,9 +180,3 @@ class Recipe:
 
 def _seed(seed: int, member: int) -> int:
     return (seed + _NEXT_SEED * member) % (2**31 - 1)
-
-
-def _sharing(fits: list[list[Fit]], clouds: np.ndarray, seed: int) -> list[list[Fit]]:
-    """Return fits that take the same batches, in an order drawn from a seed."""
-    batches = SharedBatches(clouds, seed)
-    return [[replace(fit, batches=batches) for fit in some] for some in fits]

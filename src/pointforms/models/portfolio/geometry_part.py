@@ -15,6 +15,9 @@ from pointforms.estimators.targets import ClassTargets, Targets
 from pointforms.geometry.field import GramField
 from pointforms.nn.frames import Frame
 
+# Directions of a Gram field that are kept: all, unless there are many features.
+_RANK = 8
+
 
 @dataclass(frozen=True)
 class GeometryOptions:
@@ -50,6 +53,8 @@ class SharedGeometry:
 
     def __init__(self, points: Sequence[Any], targets: Targets, options: dict[str, Any]) -> None:
         kind = PointFormClassifier if isinstance(targets, ClassTargets) else PointFormRegressor
+        features = points[0].shape[1]
+        options = options | {"rank": min(_RANK, features)}
         self._kind, self._options = kind, options
         self._adapted: PointFormEstimator = kind(**options)
         self._adapted.check_options()
