@@ -150,7 +150,7 @@ def train_ensemble(
         curve.best_epoch,
         history,
         guess=_guess_loss(targets, plan),
-        parts=parts,
+        stopped=curve.ended,
         out_of_fold=_out_of_fold(curves, plan, targets.probabilities),
         decay=fits[keepers[best][0]].weight_decay,
     )

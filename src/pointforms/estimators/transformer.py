@@ -115,7 +115,7 @@ class PointFormTransformer(
     def _draw_forms(self, clouds: Sequence[Any], batch: np.ndarray | None) -> None:
         self._keep_names(clouds)
         self._forget("batch_centers_", "covariates_", "oof_predictions_")
-        self.adapt(clouds)
+        self.adapt(clouds, batch)
         prepared = self.prepare(clouds)
         if batch is not None:
             self.batch_centers_ = learn_batch_centers(plain_clouds(prepared), batch)
