@@ -1,10 +1,13 @@
-"""Run `python -m benchmarks`, or some: accuracy defaults speed memory learning tasks scaling."""
+"""Run `python -m benchmarks`, or some of them by name.
+
+The names: accuracy defaults speed memory learning prediction tasks scaling.
+"""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import accuracy, defaults, learning, memory, scaling, speed, tasks
+from benchmarks import accuracy, defaults, learning, memory, prediction, scaling, speed, tasks
 
 _ALL = {
     "accuracy": accuracy.main,
@@ -12,6 +15,7 @@ _ALL = {
     "speed": speed.main,
     "memory": memory.main,
     "learning": learning.main,
+    "prediction": prediction.main,
     "tasks": tasks.main,
     "scaling": scaling.main,
 }

@@ -21,7 +21,7 @@ def tables_of(study: str) -> list[Table]:
     """Return the tables of a study, computed from its fits."""
     records = read_csv(RESULTS / f"{study}-fits.csv")
     by_row = every_row(records)
-    return results_tables(records, reference=paper_value) + ([] if by_row is None else [by_row])
+    return results_tables(records, published=paper_value) + ([] if by_row is None else [by_row])
 
 
 def refreshed(page: str, tables: list[Table]) -> str:

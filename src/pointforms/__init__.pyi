@@ -37,6 +37,10 @@ from .io import (
     read_npz as read_npz,
     read_table as read_table,
 )
+from .models.portfolio import (
+    CloudClassifier as CloudClassifier,
+    CloudRegressor as CloudRegressor,
+)
 from .pairing import (
     comparison_matrix as comparison_matrix,
     inner as inner,

@@ -16,7 +16,23 @@ from pointforms.bench.store import Store
 ROW = Row("circles-vs-lines", "npf-tri-1", {"hidden": [8, 8], "learning_rate": 1e-3}, clouds=40)
 PLAIN = Row('data/odd, "name".csv', "svm", task_seed=3, content="0123456789012345")
 FITS = [
-    Record(ROW, 0, 1, 0.123456789, 0.5, 1e-7, 2.0, 32, 8, 1234, 0.25, 1 << 33, 12, version="1.0"),
+    Record(
+        ROW,
+        0,
+        1,
+        0.123456789,
+        0.5,
+        1e-7,
+        2.0,
+        32,
+        8,
+        1234,
+        0.25,
+        1 << 33,
+        12,
+        version="1.0",
+        brier=0.375,
+    ),
     Record(PLAIN, 4, 2**31 - 1, auroc=1.0, accuracy=1 / 3),
     Record(PLAIN, 1, 0),  # a test fold of one class has no AUROC
 ]
@@ -30,7 +46,7 @@ def path(tmp_path):
 
 
 def numbers(record):
-    names = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
+    names = ("auroc", "accuracy", "log_loss", "brier", "validation_loss", "seconds")
     return [getattr(record, name) for name in names]
 
 
@@ -75,6 +91,18 @@ def test_columns_may_be_fewer_or_more_and_spreadsheets_leave_a_mark(path):
     path.write_text("\ufeffseed,note,task,auroc,model,fold\r\n1,x,colocated,0.9,mlp,0\r\n", "utf-8")
     (found,) = read_csv(path)
     assert (found.row, found.fold, found.seed, found.auroc) == (Row("colocated", "mlp"), 0, 1, 0.9)
+
+
+def test_a_file_of_version_0_2_0_has_no_brier_score(path):
+    """Its header as that version wrote it."""
+    path.write_text(
+        "task,model,options,clouds,points,task_seed,content,settings,fold,seed,train_size,"
+        "test_size,parameters,memory,epochs,auroc,accuracy,log_loss,validation_loss,seconds,"
+        "version\ncolocated,mlp,,40,,0,,0123abcd,1,0,32,8,,,,0.75,0.5,0.625,0.5,1.5,0.2.0\n"
+    )
+    (found,) = read_csv(path)
+    assert (found.auroc, found.log_loss, found.seconds) == (0.75, 0.625, 1.5)
+    assert isnan(found.brier)
 
 
 @pytest.mark.parametrize(

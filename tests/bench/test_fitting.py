@@ -164,6 +164,7 @@ def test_scores_are_those_of_the_predictions(model, points, clouds):
     assert record.auroc == pytest.approx(roc_auc_score(y, p[:, 1]))
     assert record.accuracy == pytest.approx((p.argmax(1) == y).mean())
     assert record.log_loss == pytest.approx(log_loss(y, p))
+    assert record.brier == pytest.approx(2 * ((p[:, 1] - y) ** 2).mean())
     assert record.validation_loss > 0
     assert record.seconds > 0
     assert record.memory > 10 << 20  # Python alone takes more
@@ -181,7 +182,7 @@ def test_a_class_may_be_absent_from_the_training_clouds(model, points, clouds):
     record = one(row(model, **({"epochs": 1} if model == "mlp" else {})), prepared)
     assert record.probabilities.shape[1] == 4
     np.testing.assert_allclose(record.probabilities.sum(1), 1)
-    assert np.isfinite([record.auroc, record.accuracy, record.log_loss]).all()
+    assert np.isfinite([record.auroc, record.accuracy, record.log_loss, record.brier]).all()
     if model != "mlp":
         assert (record.probabilities[:, 1:3] == 0).all()
 

@@ -24,7 +24,7 @@ FIT = Record(
         ("fold", -1), ("fold", 5), ("fold", 0.0), ("fold", True), ("fold", None),
         ("seed", -3), ("seed", 2**31),
         ("auroc", -5.0), ("auroc", 1.5), ("auroc", inf), ("auroc", "0.5"),
-        ("accuracy", -0.1), ("log_loss", -1.0), ("log_loss", inf),
+        ("accuracy", -0.1), ("log_loss", -1.0), ("log_loss", inf), ("brier", -0.1), ("brier", 2.1),
         ("validation_loss", -inf), ("validation_loss", inf),
         ("seconds", -1.0), ("seconds", inf),
         ("train_size", -1), ("test_size", -1), ("test_size", 3), ("parameters", -1),
@@ -52,6 +52,12 @@ def test_impossible_rows_are_refused(name, value):
 
 def test_numbers_of_numpy_are_numbers():
     assert replace(FIT, fold=np.int64(1), auroc=np.float32(0.5)).fold == 1
+
+
+def test_the_limits_of_a_number_are_named():
+    with pytest.raises(ValueError, match=r"brier=3\.0: expected a finite number from 0 to 2 \("):
+        replace(FIT, brier=3.0)
+    assert replace(FIT, brier=2.0).brier == 2.0
 
 
 def test_what_is_wrong_in_a_store_is_named(tmp_path):

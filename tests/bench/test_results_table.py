@@ -34,7 +34,7 @@ def line(shown, name):
 
 
 def test_snapshot_of_a_small_table():
-    assert table(small(), reference=published).markdown() == SNAPSHOT
+    assert table(small(), published=published).markdown() == SNAPSHOT
 
 
 def test_order_of_records_does_not_matter():
@@ -81,9 +81,9 @@ def test_a_baseline_ahead_is_marked_and_said():
 
 
 def test_published_numbers_are_shown_where_there_are_any():
-    assert "| 0.729 ± 0.028 |" in table(small(), reference=published).markdown()
+    assert "| 0.729 ± 0.028 |" in table(small(), published=published).markdown()
     smaller = [replace(r, row=replace(r.row, clouds=60)) for r in small()]
-    shown = table(smaller, reference=published).markdown()
+    shown = table(smaller, published=published).markdown()
     assert "paper" not in shown
     assert "### circles-vs-lines (60 clouds)" in shown
 
@@ -105,6 +105,33 @@ def test_without_ours_nothing_is_said_of_it():
     assert "NPF" not in table(baselines).markdown()
 
 
+def test_another_reference_is_named_in_heading_and_sentences():
+    shown = table(small(), reference="mlp")
+    assert "difference to MLP" in [column.heading for column in shown.shown()]
+    text = shown.markdown()
+    assert text.splitlines()[4].startswith("| MLP |")
+    assert "No significant difference to MLP (p ≥ 0.05): " in text
+    assert "for the number of models, 5; ↑ is above MLP and ↓ below it" in text
+    assert "Fits: 14; failed and left out: 1." in text  # NPF (selected) repeats its fits
+    assert "NPF (selected) is chosen in every fold by validation loss from 2 rows" in text
+    assert "to NPF (selected)" not in text
+    assert "One configuration each" not in text
+    behind = [r for r in small() if r.row.model in ("npf-flat-1", "gcn", "random-forest")]
+    assert (
+        "Significantly behind Random forest: NPF-Flat k=1 by 0.020"
+        in table(behind, reference="random-forest").markdown()
+    )
+    sentence = "No model is significantly ahead of Random forest."
+    assert sentence in table(behind, reference="random-forest").notes
+    assert sentence in table(behind, reference="random-forest").brief
+
+
+def test_a_task_without_the_reference_says_so():
+    records = [*small(), *fits(Row("colocated", "svm"), [0.7, 0.8, 0.9])]
+    _, shown = results_tables(records, reference="mlp")
+    assert "No line for MLP: nothing is tested." in shown.notes
+
+
 def test_single_class_folds_are_counted():
     records = fits(Row(TASK, "mlp"), [0.8, np.nan, 0.9])
     assert "because the test fold has one class: 1." in table(records).markdown()
@@ -117,14 +144,22 @@ def test_fewer_common_pairs_are_mentioned():
     assert "| 3 × 5 |" in shown
 
 
-def test_csv_has_the_numbers_under_the_names_of_version_0_1_0():
-    rows = list(csv.DictReader(io.StringIO(table(small(), reference=published).csv())))
+def test_the_brier_score_is_a_wide_column_where_it_is_known():
+    assert "Brier" not in table(small()).markdown()
+    shown = table(fits(Row(TASK, "mlp"), [0.8, 0.9], brier=0.25))
+    assert "0.250 ± 0.000" in line(shown.markdown(), "MLP")
+    assert "Brier score" in [column.heading for column in shown.shown(wide=True)]
+    assert "Brier score" not in [column.heading for column in shown.shown(wide=False)]
+
+
+def test_csv_keeps_the_names_of_version_0_1_0():
+    rows = list(csv.DictReader(io.StringIO(table(small(), published=published).csv())))
     assert list(rows[0]) == [
         "task", "clouds", "points", "task_seed", "content", "model", "auroc", "auroc_half",
         "auroc_half_over_folds", "paper", "paper_half", "difference", "difference_low",
         "difference_high", "p", "p_holm", "pairs", "accuracy", "accuracy_half", "log_loss",
-        "log_loss_half", "parameters_least", "parameters_most", "seconds", "epoch_seconds",
-        "memory", "fits", "fits_tried", "failed", "rows",
+        "log_loss_half", "brier", "brier_half", "parameters_least", "parameters_most", "seconds",
+        "epoch_seconds", "memory", "fits", "fits_tried", "failed", "rows",
     ]  # fmt: skip
     forest = next(row for row in rows if row["model"] == "Random forest")
     assert float(forest["auroc"]) == pytest.approx(0.97)

@@ -64,6 +64,7 @@ def test_records_come_back_as_they_were(store, path, rng):
     full = Record(
         row, 4, 2**31 - 1, 0.1 + 0.2, 1 / 3, 1e-300, 1e300, 80, 4, 123, 4.5, 1 << 40, 6,
         clouds=np.array([1, 5, 7, 9]), probabilities=probabilities, version="1.2.3",
+        brier=1 / 3,
     )  # fmt: skip
     bare = Record(row, 0, 0, error="Traceback (most recent call last):\n  naïve: 'x'\n")
     store.finish(None, [full, bare])

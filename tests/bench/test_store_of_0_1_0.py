@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from math import isnan
 from pathlib import Path
 
 import pytest
 
 from pointforms.bench.costs import costs_table, runs_table
 from pointforms.bench.manifest import read_manifest
+from pointforms.bench.records import Record, Row
 from pointforms.bench.results_table import results_tables
 from pointforms.bench.running import run
 from pointforms.bench.store import Store
@@ -69,6 +72,38 @@ def test_its_rows_are_the_same_rows_and_nothing_is_trained_again(store, tmp_path
     assert {record.row for record in store.records()} == set(manifest.rows())
     outcome = run(manifest.units(), store, Idle())
     assert (outcome.trained, outcome.already_stored) == (0, 6)
+
+
+def columns(path):
+    db = sqlite3.connect(path)
+    names = [name for _, name, *_ in db.execute("PRAGMA table_info(fits)")]
+    db.close()
+    return names
+
+
+def test_its_fits_have_no_brier_score_and_later_ones_do(store):
+    before = columns(store.path)
+    assert "brier" not in before
+    assert all(isnan(record.brier) for record in store.records())
+    assert columns(store.path) == before  # reading has not changed the file
+    new = [Record(Row("colocated", "mlp"), 0, seed, auroc=0.5, brier=0.375) for seed in (0, 1)]
+    assert store.finish(None, new[:1]) == 1
+    assert columns(store.path) == [*before, "brier"]
+    assert store.finish(None, new) == 1
+    scores = [record.brier for record in store.records()]
+    assert [score for score in scores if not isnan(score)] == [0.375, 0.375]
+    assert len(scores) == 8
+    with Store(store.path, read_only=True) as reader:
+        assert len(reader.records(predictions=False)) == 8
+
+
+def test_a_process_that_had_it_open_sees_the_new_column(store):
+    with Store(store.path) as other:
+        assert len(other.records()) == 6
+        store.finish(None, [Record(Row("colocated", "mlp"), 0, 0, brier=0.25)])
+        assert [r.brier for r in other.records() if r.row.model == "mlp"][-1] == 0.25
+        other.finish(None, [Record(Row("colocated", "mlp"), 1, 0, brier=0.5)])
+    assert {r.brier for r in store.records() if not isnan(r.brier)} == {0.25, 0.5}
 
 
 def test_its_tables_print(store):

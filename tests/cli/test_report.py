@@ -51,6 +51,16 @@ def test_a_page_is_written(store):
     assert 'id="theory"' not in text
 
 
+def test_a_page_about_another_reference(store):
+    result = npf("report", store, "--no-explain", "--no-theory", "--reference", "mlp")
+    assert result.exit_code == 0, result.output
+    text = store.with_name("report.html").read_text("utf-8")
+    assert "NPF-Tri k=1 beats MLP" in text
+    assert "difference to MLP" in text
+    assert "beats NPF (selected)" not in text
+    assert "the best baseline is picked" not in text
+
+
 def test_rows_without_a_fit_and_a_manifest_are_shown(store):
     store.with_name("mine.toml").write_text(
         '# why\n[[sweep]]\ntasks = ["colocated"]\nmodels = ["svm"]\n'
@@ -86,6 +96,10 @@ def test_views_are_on_the_page(tmp_path, monkeypatch, trained):
         (("results.db", "--explain", "colocated"), "no selected point-form of 'colocated'"),
         (("results.db", "--explain", "x", "--no-explain"), "exclude each other"),
         (("results.db", "--no-explain", "--manifest", "no.toml"), "no manifest 'no.toml'"),
+        (
+            ("results.db", "--reference", "mpl"),
+            "no fits of the reference 'mpl': did you mean 'mlp'?",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(store, arguments, message):

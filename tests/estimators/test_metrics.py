@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
 
 from pointforms.estimators.metrics import auroc, scores
 
@@ -33,6 +33,11 @@ def test_against_a_slow_reference(classes, seed):
     assert metrics["auroc"] == pytest.approx(expected, abs=1e-12, nan_ok=True)
     losses = [-np.log(max(row[c], 1e-15)) for c, row in zip(codes, p, strict=True)]
     assert metrics["log_loss"] == pytest.approx(np.mean(losses), abs=1e-12)
+    squares = [
+        sum((row[k] - (k == c)) ** 2 for k in range(classes))
+        for c, row in zip(codes, p, strict=True)
+    ]
+    assert metrics["brier"] == pytest.approx(np.mean(squares), abs=1e-12)
     assert metrics["accuracy"] == np.mean(
         [row.argmax() == c for c, row in zip(codes, p, strict=True)]
     )
@@ -45,6 +50,8 @@ def test_two_classes_are_scikit_learns(seed):
     assert metrics["auroc"] == pytest.approx(roc_auc_score(codes, p[:, 1]), abs=1e-12)
     assert metrics["accuracy"] == accuracy_score(codes, p.argmax(1))
     assert metrics["log_loss"] == pytest.approx(log_loss(codes, p), abs=1e-12)
+    # scikit-learn's score is that of one class alone
+    assert metrics["brier"] == pytest.approx(2 * brier_score_loss(codes, p[:, 1]), abs=1e-12)
 
 
 @pytest.mark.parametrize("classes", [3, 9])
@@ -76,6 +83,20 @@ def test_auroc_depends_on_order_alone():
     assert auroc(codes, np.c_[1 - bent, bent]) == auroc(codes, p)
     assert auroc(1 - codes, p) == pytest.approx(1 - auroc(codes, p))
     assert auroc(codes, np.full_like(p, 0.5)) == 0.5
+
+
+@pytest.mark.parametrize(("classes", "of_equal"), [(2, 1 / 2), (4, 3 / 4)])
+def test_the_brier_score_is_from_0_to_2(classes, of_equal):
+    """Certain and right, certain and wrong, and equal probabilities."""
+    codes = np.arange(classes)
+    sure = np.eye(classes)
+    assert scores(codes, sure)["brier"] == 0
+    assert scores(codes, np.roll(sure, 1, axis=1))["brier"] == 2
+    assert scores(codes, np.full_like(sure, 1 / classes))["brier"] == pytest.approx(of_equal)
+
+
+def test_rounded_probabilities_do_not_exceed_the_largest_brier_score():
+    assert scores([0, 0], [[0.0, 1.0 + 5e-7], [0.0, 1.0 + 5e-7]])["brier"] == 2
 
 
 def test_sure_and_wrong_costs_a_finite_loss():

@@ -21,8 +21,8 @@ GOOD = {
     "task": "colocated", "model": "mlp", "options": '{"epochs":3}', "clouds": "40", "points": "16",
     "task_seed": "0", "content": "", "settings": "0123abcd", "fold": "0", "seed": "0",
     "train_size": "24", "test_size": "8", "parameters": "17", "memory": "1000", "epochs": "3",
-    "auroc": "0.8", "accuracy": "0.75", "log_loss": "0.5", "validation_loss": "0.6",
-    "seconds": "1.5", "version": "0.1.0",
+    "auroc": "0.8", "accuracy": "0.75", "log_loss": "0.5", "brier": "0.4",
+    "validation_loss": "0.6", "seconds": "1.5", "version": "0.1.0",
 }  # fmt: skip
 HEAD = list(GOOD)
 FIELDS = (
@@ -50,6 +50,7 @@ def must_be_possible(records: list[bench.Record]) -> None:
         for name in ("auroc", "accuracy"):
             value = getattr(record, name)
             must(math.isnan(value) or 0 <= value <= 1, f"{name} = {value}")
+        must(math.isnan(record.brier) or 0 <= record.brier <= 2, f"brier = {record.brier}")
         for name in ("seconds", "log_loss"):
             value = getattr(record, name)
             must(math.isnan(value) or 0 <= value < math.inf, f"{name} = {value}")

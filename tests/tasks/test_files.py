@@ -10,6 +10,7 @@ import pytest
 import pointforms as pf
 from pointforms.clouds import Clouds
 from pointforms.io import save_npz
+from pointforms.tasks.task import grouped_folds
 
 
 @pytest.fixture
@@ -72,6 +73,17 @@ def test_round_trip(name, suffix, tmp_path):
     for a, b in zip(again.clouds, task.clouds, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-14)
     assert [p.name for p in (tmp_path / "folder").iterdir()] == [f"task{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "npz"])
+def test_without_folds_the_reader_makes_them(suffix, tmp_path):
+    task = pf.tasks.load("colocated", seed=3, clouds=40, points=8)
+    path = tmp_path / f"mine.{suffix}"
+    pf.tasks.write(task, path, folds=False)
+    for seed in (3, 4):
+        expected = grouped_folds(task.labels, task.groups, seed)
+        np.testing.assert_array_equal(pf.tasks.read(path, seed=seed).folds, expected)
+    assert (grouped_folds(task.labels, task.groups, 4) != task.folds).any()
 
 
 def test_nothing_half_written_is_left(tmp_path, monkeypatch):

@@ -1,3 +1,5 @@
+from .across_tasks import across_tasks_table as across_tasks_table
+from .across_tasks import compare_across_tasks as compare_across_tasks
 from .comparison import Comparison as Comparison
 from .comparison import ModelResult as ModelResult
 from .comparison import compare as compare

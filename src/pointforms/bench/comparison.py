@@ -1,23 +1,28 @@
-"""Models compared on one task: one :class:`ModelResult` per model, with NPF (selected) first."""
+"""Models compared on one task: one :class:`ModelResult` per model, with the reference first.
+
+The reference is the model that the others are tested against: NPF (selected), or one of choice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, nan
 from typing import Any
 
 from pointforms.bench.paired_test import Over, PairedTest, paired_test
-from pointforms.bench.records import Record, Row, Size
+from pointforms.bench.records import Record, Row, Size, model_title
 from pointforms.bench.selection import is_point_form, select
 from pointforms.models import MODELS
 from pointforms.support.statistics import Difference, Estimate, holm, interval
+from pointforms.support.suggestions import suggest
 
 OURS = "NPF (selected)"
 
 #: Published AUROC of a model on a task, such as that of the paper: (task, model's title) -> value.
-Reference = Callable[[str, str], Estimate | None]
+Published = Callable[[str, str], Estimate | None]
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,10 @@ class ModelResult:
     failed : int, default 0
         Number of fits of all those rows that failed.
     test : PairedTest, default PairedTest()
-        This model minus NPF (selected).
+        This model minus the reference.
     p : float, default nan
-        The p-value of the test, adjusted for the number of baselines; NaN for point-forms.
+        The p-value of the test, adjusted for the number of models that are tested; NaN for those
+        that are not, such as the rows that the reference was selected from.
     paper : Estimate, default Estimate()
         The published AUROC; NaN where there is none.
 
@@ -74,7 +80,7 @@ class ModelResult:
 
     @property
     def difference(self) -> Difference:
-        """AUROC minus that of NPF (selected), with its interval and adjusted p-value."""
+        """AUROC minus that of the reference, with its interval and adjusted p-value."""
         test = self.test
         return Difference(test.difference, test.low, test.high, self.p, test.p)
 
@@ -97,22 +103,32 @@ class Comparison:
     size : Size
         The task, with the number of clouds and points and the seed of its clouds.
     models : tuple of ModelResult
-        NPF (selected) first, if there is one; the others in the order of the registry.
+        The reference first, if there is one; the others in the order of the registry.
     over : {"folds", "fits"}, default "folds"
         What counts as one difference in the tests.
+    reference : ModelResult, optional
+        The model that the others are tested against: the first of `models`. None where the task
+        has no fits of it.
+    reference_title : str, default "NPF (selected)"
+        What the reference is called.
 
     Examples
     --------
     >>> rows = [Row("colocated", model) for model in ("npf-tri-1", "mlp")]
     >>> fits = [Record(row, 0, 0, auroc=0.8, validation_loss=0.4) for row in rows]
     >>> [comparison] = compare(fits)
-    >>> comparison.selected.name, [model.name for model in comparison.baselines]
+    >>> comparison.reference.name, [model.name for model in comparison.compared]
     ('NPF (selected)', ['MLP'])
+    >>> [comparison] = compare(fits, reference="mlp")
+    >>> comparison.reference.name, [model.name for model in comparison.compared]
+    ('MLP', ['NPF-Tri k=1'])
     """
 
     size: Size
     models: tuple[ModelResult, ...]
     over: Over = "folds"
+    reference: ModelResult | None = None
+    reference_title: str = OURS
 
     @property
     def title(self) -> str:
@@ -121,13 +137,40 @@ class Comparison:
 
     @property
     def selected(self) -> ModelResult | None:
-        """NPF (selected), if there is one."""
-        return self.models[0] if self.models and self.models[0].title == OURS else None
+        """NPF (selected), if there is one; it repeats fits of the point-forms."""
+        return next((model for model in self.models if model.title == OURS), None)
 
     @property
     def baselines(self) -> list[ModelResult]:
         """The models that are not point-forms."""
         return [model for model in self.models if not model.ours]
+
+    @property
+    def compared(self) -> list[ModelResult]:
+        """The models that are tested against the reference; none without a reference.
+
+        These are all others, except those that the reference may have been selected from.
+        """
+        first = self.reference
+        if first is None:
+            return []
+        return [one for one in self.models if one is not first and not _is_candidate(one, first)]
+
+    @property
+    def distinct(self) -> list[ModelResult]:
+        """The models without those that only repeat fits of others: every fit occurs once."""
+        rows = Counter(model.title for model in self.models)
+        return [
+            model
+            for model in self.models
+            if model is not self.selected
+            and not (model is self.reference and rows[model.title] > 1)  # its rows are listed too
+        ]
+
+    @property
+    def noun(self) -> str:
+        """What a model that is tested against the reference is called in sentences."""
+        return "baseline" if self.reference_title == OURS else "model"
 
 
 def compare(
@@ -135,7 +178,8 @@ def compare(
     rows: Iterable[Row] = (),
     every: bool = False,
     over: Over = "folds",
-    reference: Reference | None = None,
+    published: Published | None = None,
+    reference: str | None = None,
 ) -> list[Comparison]:
     """Compare the models of every task and size among the records.
 
@@ -150,14 +194,22 @@ def compare(
         validation data.
     over : {"folds", "fits"}, default "folds"
         What counts as one difference; see :func:`~pointforms.bench.paired_test.paired_test`.
-    reference : callable, optional
+    published : callable, optional
         Published values to show beside ours: (task, title of a model) -> Estimate or None. They
         are used only where the task has its full size and real data.
+    reference : str, optional
+        Name of the model that every other model is tested against, such as "random-forest". By
+        default it is NPF (selected), and only baselines are tested.
 
     Returns
     -------
     list of Comparison
         One per task and size, ordered by name.
+
+    Raises
+    ------
+    ValueError
+        If neither a record nor a row is of the reference.
 
     Examples
     --------
@@ -172,36 +224,76 @@ def compare(
         its_rows.add(record.row)
     for row in rows:
         by_size.setdefault(row.size, ([], set()))[1].add(row)
+    check_reference(reference, (row for _, own in by_size.values() for row in own))
+    title = OURS if reference is None else model_title(reference)
     comparisons = []
     for size in sorted(by_size, key=repr):
-        models = _models(*by_size[size], every, over)
-        comparisons.append(Comparison(size, _with_reference(size, models, reference), over))
+        first, others = _results(*by_size[size], every, reference)
+        tested = others if first is None else _tested(first, others, over)
+        models = _with_published(size, tested, published)
+        known = None if first is None else models[0]
+        comparisons.append(Comparison(size, models, over, known, title))
     return comparisons
 
 
-def _models(
-    records: list[Record], rows: set[Row], every: bool, over: Over
-) -> tuple[ModelResult, ...]:
-    """The models of one task, compared with NPF (selected) where there is one."""
+def check_reference(reference: str | None, rows: Iterable[Row]) -> None:
+    """Raise an error if a reference is named of which there is no row.
+
+    Examples
+    --------
+    >>> check_reference("mpl", [Row("colocated", "mlp")])
+    Traceback (most recent call last):
+    ValueError: no fits of the reference 'mpl': did you mean 'mlp'?
+    """
+    known = _in_order({row.model for row in rows})
+    if reference is not None and reference not in known:
+        raise ValueError(f"no fits of the reference {reference!r}: {suggest(reference, known)}")
+
+
+def _in_order(names: Collection[str]) -> list[str]:
+    """Names of models in the order of the registry, those that it does not have last."""
+    ranks = {name: rank for rank, name in enumerate(MODELS)}
+    return sorted(names, key=lambda name: (ranks.get(name, len(ranks)), name))
+
+
+def _results(
+    records: list[Record], rows: set[Row], every: bool, reference: str | None
+) -> tuple[ModelResult | None, list[ModelResult]]:
+    """The reference of one task, where there is one, and the other models."""
     by_row: dict[Row, list[Record]] = {row: [] for row in rows}
     for record in sorted(records, key=lambda record: (record.fold, record.seed)):
         by_row[record.row].append(record)
-    ranks = {name: rank for rank, name in enumerate(MODELS)}
-    names = sorted({row.model for row in rows}, key=lambda m: (ranks.get(m, len(ranks)), m))
+    by_model: dict[str, dict[Row, list[Record]]] = {
+        name: {} for name in _in_order({row.model for row in rows})
+    }
+    for row in sorted(by_row, key=lambda row: row.key):
+        by_model[row.model][row] = by_row[row]
     ours = _selection(OURS, {row: fits for row, fits in by_row.items() if is_point_form(row)})
-    results = [] if ours is None else [ours]
-    for name in names:
-        own = {row: by_row[row] for row in sorted(by_row, key=lambda r: r.key) if row.model == name}
-        title = next(iter(own)).title
-        selection = None if every or len(own) == 1 else _selection(title, own)
-        if selection is not None:
-            results.append(selection)
-            continue
-        for row, fits in own.items():
-            shown = title if len(own) == 1 else f"{title} ({_differing_options(row, list(own))})"
-            counts = _count(fits)
-            results.append(ModelResult(shown, title, is_point_form(row), tuple(fits), 1, *counts))
-    return tuple(results if ours is None else _tested(results, over))
+    results = [one for own in by_model.values() for one in _results_of_model(own, every)]
+    if reference is None:
+        return ours, results
+    if ours is not None and ours.candidates > 1:  # otherwise it is the one point-form there is
+        results.insert(0, ours)
+    # its selection, even where every row is shown
+    lines = _results_of_model(by_model.get(reference, {}), every=False)
+    first = lines[0] if len(lines) == 1 else None
+    return first, [one for one in results if first is None or one.name != first.name]
+
+
+def _results_of_model(fits: Mapping[Row, list[Record]], every: bool) -> list[ModelResult]:
+    """One result for all rows of a model, or one for each if that is wanted or unavoidable."""
+    if not fits:
+        return []
+    title = next(iter(fits)).title
+    selection = None if every or len(fits) == 1 else _selection(title, fits)
+    if selection is not None:
+        return [selection]
+    results = []
+    for row, records in fits.items():
+        name = title if len(fits) == 1 else f"{title} ({_differing_options(row, list(fits))})"
+        own = tuple(records)
+        results.append(ModelResult(name, title, is_point_form(row), own, 1, *_count(own)))
+    return results
 
 
 def _selection(title: str, fits: Mapping[Row, list[Record]]) -> ModelResult | None:
@@ -223,29 +315,30 @@ def _count(records: Sequence[Record]) -> tuple[int, int]:
     return len(records) - failed, failed
 
 
-def _tested(results: list[ModelResult], over: Over) -> list[ModelResult]:
-    """All results with their test against the first, and adjusted p for the baselines."""
-    first, *others = results
+def _is_candidate(result: ModelResult, reference: ModelResult) -> bool:
+    """Whether a result is of a row, or rows, that the reference was selected from."""
+    return result.ours if reference.title == OURS else result.title == reference.title
+
+
+def _tested(first: ModelResult, others: list[ModelResult], over: Over) -> list[ModelResult]:
+    """The reference, and the others with their test against it; p is adjusted for their number."""
     tests = [paired_test(other.finished, first.finished, over=over) for other in others]
-    baselines = [test.p for test, other in zip(tests, others, strict=True) if not other.ours]
-    adjusted = iter(holm(baselines))
-    return [
-        first,
-        *(
-            replace(other, test=test, p=nan if other.ours else next(adjusted))
-            for other, test in zip(others, tests, strict=True)
-        ),
+    counted = [
+        nan if _is_candidate(other, first) else test.p
+        for other, test in zip(others, tests, strict=True)
     ]
+    adjusted = zip(others, tests, holm(counted), strict=True)
+    return [first, *(replace(other, test=test, p=p) for other, test, p in adjusted)]
 
 
-def _with_reference(
-    size: Size, models: tuple[ModelResult, ...], reference: Reference | None
+def _with_published(
+    size: Size, models: Sequence[ModelResult], published: Published | None
 ) -> tuple[ModelResult, ...]:
     """The models with their published values, where the task has its full size and real data."""
-    if reference is None or size.clouds or size.points or size.is_simulated:
-        return models
+    if published is None or size.clouds or size.points or size.is_simulated:
+        return tuple(models)
     return tuple(
-        replace(model, paper=reference(size.task, model.title) or Estimate()) for model in models
+        replace(model, paper=published(size.task, model.title) or Estimate()) for model in models
     )
 
 

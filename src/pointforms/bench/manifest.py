@@ -3,14 +3,15 @@
 title = "What this compares"       # optional
 folds = 5                          # how many of the five, or a list such as [0, 1]
 seeds = 5                          # how many, or a list
+task_seeds = [10, 11, 12]          # seeds of the tasks: each sweep runs on all; default [0]
 
 [[sweep]]
 tasks = ["circles-vs-lines", "cells.parquet"]  # names, or files beside the manifest
 models = ["npf-tri-1", "npf-flat-1"]
 seeds = 1                          # folds and seeds of this sweep only, optional
-clouds = 120                       # sizes and seed of the tasks, optional
+clouds = 120                       # sizes of the tasks, optional
 points = 64
-task_seed = 0
+task_seed = 0                      # one seed of the tasks, in place of the manifest's task_seeds
 together = 25                      # fits trained together; by default the seeds of one fold
 [sweep.options]                    # of every model of the sweep
 epochs = 30
@@ -41,7 +42,7 @@ from pydantic import (
 )
 
 from pointforms.bench.records import Row, Unit
-from pointforms.bench.sweep import Folds, Seeds, Sweep, unknown_key
+from pointforms.bench.sweep import Folds, Seeds, Sweep, TaskSeeds, unknown_key
 from pointforms.bench.validation import NestedError, first_error
 from pointforms.models.options import stackable
 from pointforms.support.suggestions import suggest
@@ -142,23 +143,32 @@ class _ManifestFile(BaseModel):
     title: str | None = None
     folds: Folds = tuple(range(FOLDS))
     seeds: Seeds = (0,)
+    task_seeds: TaskSeeds = (0,)
     sweep: Annotated[tuple[Sweep, ...], BeforeValidator(_sweeps)] = Field((), validate_default=True)
 
     @model_validator(mode="after")
     def _check_counts(self) -> Self:
-        for i, sweep in enumerate(self.sweeps()):
+        for i, sweep in enumerate(self.sweep):
             try:
-                sweep.check_count()
+                self._completed(sweep).check_count()
             except NestedError as error:
                 raise NestedError(("sweep", i, *error.path), str(error)) from None
         return self
 
+    def _completed(self, sweep: Sweep) -> Sweep:
+        """A sweep with the manifest's folds and seeds where it has none."""
+        usual = {"folds": self.folds, "seeds": self.seeds}
+        missing = usual.keys() - sweep.model_fields_set
+        return sweep.model_copy(update={name: usual[name] for name in missing})
+
     def sweeps(self) -> Iterator[Sweep]:
-        """Yield the sweeps, with the manifest's folds and seeds where they have none."""
-        for sweep in self.sweep:
-            usual = {"folds": self.folds, "seeds": self.seeds}
-            missing = usual.keys() - sweep.model_fields_set
-            yield sweep.model_copy(update={name: usual[name] for name in missing})
+        """Yield the sweeps: one per seed of the tasks, unless a sweep has its own."""
+        for sweep in map(self._completed, self.sweep):
+            if "task_seed" in sweep.model_fields_set:
+                yield sweep
+            else:
+                for seed in self.task_seeds:
+                    yield sweep.model_copy(update={"task_seed": seed})
 
 
 def read_manifest(source: str | os.PathLike[str]) -> Manifest:
@@ -184,7 +194,7 @@ def read_manifest(source: str | os.PathLike[str]) -> Manifest:
     >>> import pointforms.bench as bench
     >>> manifest = bench.read_manifest("synthetic-quick")
     >>> manifest.title, len(manifest.rows()), manifest.fits
-    ('Synthetic tasks, quick', 36, 72)
+    ('Synthetic tasks, quick', 40, 80)
     """
     label, text, folder = _find(source)
     try:

@@ -34,6 +34,7 @@ _REAL = {
     "auroc": 1.0,
     "accuracy": 1.0,
     "log_loss": _FINITE,
+    "brier": 2.0,
     "validation_loss": _FINITE,
     "seconds": _FINITE,
 }
@@ -92,7 +93,7 @@ def _check_whole(name: str, value: Any, least: int, most: int, or_else: str = ""
 def _check_real(name: str, value: Any, most: float) -> None:
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not (isnan(value) or 0 <= value <= most):
-        limits = "from 0 to 1" if most == 1 else "of at least 0"
+        limits = "of at least 0" if most == _FINITE else f"from 0 to {most:g}"
         raise ValueError(f"{name}={value!r}: expected a finite number {limits}")
 
 

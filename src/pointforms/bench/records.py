@@ -18,10 +18,10 @@ from pointforms.bench.record_checks import check_fit, check_row
 from pointforms.models import MODELS, make
 from pointforms.models.options import NOT_OPTIONS
 from pointforms.models.registry import COMPARED_GEOMETRY
-from pointforms.tasks.catalogue import is_simulated
+from pointforms.tasks.catalogue import is_recorded, is_simulated
 
 #: The attributes of a record that are NaN where they are not known.
-NUMBERS = ("auroc", "accuracy", "log_loss", "validation_loss", "seconds")
+NUMBERS = ("auroc", "accuracy", "log_loss", "brier", "validation_loss", "seconds")
 
 
 class Size(NamedTuple):
@@ -37,6 +37,15 @@ class Size(NamedTuple):
     def is_simulated(self) -> bool:
         """Whether the cells of an organoid task are simulated."""
         return is_simulated(self.content)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the clouds are real data, not simulated; files count as real.
+
+        >>> Size("japanese-vowels").is_real, Size("colocated").is_real
+        (True, False)
+        """
+        return is_recorded(self.task, self.content)
 
     @property
     def title(self) -> str:
@@ -124,7 +133,7 @@ class Row:
     @property
     def title(self) -> str:
         """The name of the model in tables."""
-        return MODELS[self.model].title if self.model in MODELS else self.model
+        return model_title(self.model)
 
     @property
     def size(self) -> Size:
@@ -136,6 +145,11 @@ class Row:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Row) and self.key == other.key
+
+
+def model_title(name: str) -> str:
+    """Return the name of a model in tables; that in the store if the registry does not have it."""
+    return MODELS[name].title if name in MODELS else name
 
 
 # The text of a dimension in a digest: None was the name of local PCA when the first rows were
@@ -244,6 +258,9 @@ class Record:
         The traceback of a fit that failed; its numbers are NaN.
     version : str, default ""
         Version of the package.
+    brier : float, default nan
+        Brier score on the test clouds: the mean of Σ_c (p_c - 1[c = y])² over all classes, from 0
+        to 2. Versions before 0.3 did not compute it.
 
     Examples
     --------
@@ -268,6 +285,7 @@ class Record:
     probabilities: np.ndarray | None = None
     error: str | None = None
     version: str = ""
+    brier: float = np.nan
 
     def __post_init__(self) -> None:
         try:

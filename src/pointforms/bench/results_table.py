@@ -1,4 +1,4 @@
-"""The results table of a task: every model beside NPF (selected).
+"""The results table of a task: every model beside the reference.
 
 To add a column, add an entry to :data:`COLUMNS`. It appears in the terminal, in Markdown, LaTeX
 and CSV, and on the page.
@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
-from pointforms.bench.comparison import OURS, Comparison, ModelResult, Reference, compare
+from pointforms.bench.comparison import OURS, Comparison, ModelResult, Published, compare
 from pointforms.bench.records import Record, Row
 from pointforms.support import formatting
 from pointforms.support.statistics import (
@@ -87,6 +87,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("pairs", "", value=lambda m: m.test.pairs),
     Column("accuracy", "accuracy", formatting.estimate, lambda m: m.summary("accuracy"), wide=True),
     Column("log_loss", "log loss", formatting.estimate, lambda m: m.summary("log_loss"), wide=True),
+    Column("brier", "Brier score", formatting.estimate, lambda m: m.summary("brier"), wide=True),
     Column("parameters", "parameters", formatting.count_range, _parameters, wide=True),
     Column("seconds", "s / fit", formatting.seconds, lambda m: _mean(m.known("seconds"))),
     Column("epoch_seconds", "s / epoch", formatting.seconds, _epoch_seconds, wide=True),
@@ -123,7 +124,11 @@ def results_table(comparison: Comparison) -> Table:
     'colocated'
     """
     notes = [*_outcome(comparison), *_notes(comparison)]
-    table = Table.of(comparison.title, COLUMNS, comparison.models, notes)
+    columns = [
+        replace(column, heading=column.heading.replace(OURS, comparison.reference_title))
+        for column in COLUMNS
+    ]
+    table = Table.of(comparison.title, columns, comparison.models, notes)
     size = comparison.size._asdict()
     rows = [{**size, **row} for row in table.rows]
     return replace(table, rows=rows, brief=[*_ahead(comparison), *_legend(comparison)])
@@ -133,7 +138,8 @@ def results_tables(
     records: Iterable[Record],
     rows: Iterable[Row] = (),
     every: bool = False,
-    reference: Reference | None = None,
+    published: Published | None = None,
+    reference: str | None = None,
 ) -> list[Table]:
     """Return one table per task and size among the records, ordered by name.
 
@@ -146,8 +152,11 @@ def results_tables(
     every : bool, default False
         Show every row. Otherwise there is one line per model, selected on validation data if the
         model has several rows.
-    reference : callable, optional
+    published : callable, optional
         Published values to show beside ours: (task, title of a model) -> Estimate or None.
+    reference : str, optional
+        Name of the model that every other model is tested against (default: NPF (selected), and
+        only baselines are tested).
 
     Examples
     --------
@@ -155,7 +164,8 @@ def results_tables(
     >>> print(results_tables(fits)[0].markdown().splitlines()[4])
     | MLP | **0.700 ± 0.000** | 3 × 1 | 0 |
     """
-    return [results_table(one) for one in compare(records, rows, every, reference=reference)]
+    compared = compare(records, rows, every, published=published, reference=reference)
+    return [results_table(one) for one in compared]
 
 
 def every_row(records: Iterable[Record], rows: Iterable[Row] = ()) -> Table | None:
@@ -180,48 +190,46 @@ def every_row(records: Iterable[Record], rows: Iterable[Row] = ()) -> Table | No
 
 
 def _tested(comparison: Comparison) -> list[ModelResult]:
-    """The baselines that were tested against NPF (selected), the best first."""
-    if comparison.selected is None:
-        return []
-    tested = [model for model in comparison.baselines if isfinite(model.p)]
+    """The models that were tested against the reference, the best first."""
+    tested = [model for model in comparison.compared if isfinite(model.p)]
     return sorted(tested, key=lambda model: -model.difference.mean)
 
 
 def _ahead(comparison: Comparison) -> list[str]:
-    """Which baselines are significantly ahead of NPF (selected)."""
-    tested = _tested(comparison)
+    """Which models are significantly ahead of the reference."""
+    tested, reference = _tested(comparison), comparison.reference_title
     ahead = [m for m in tested if m.difference.significant and m.difference.mean > 0]
     if not ahead and tested:
-        return [f"No baseline is significantly ahead of {OURS}."]
-    return [f"{m.name} leads {OURS} by {_distance(m.difference)}." for m in ahead]
+        return [f"No {comparison.noun} is significantly ahead of {reference}."]
+    return [f"{m.name} leads {reference} by {_distance(m.difference)}." for m in ahead]
 
 
 def _legend(comparison: Comparison) -> list[str]:
     """What the narrow table needs to be read."""
     legend = "± is half of the 95 % interval over folds and seeds."
     if _tested(comparison):
-        legend += f" ↑ is above {OURS} and ↓ below it with p < {SIGNIFICANCE_LEVEL}."
-    failed = sum(model.failed for model in comparison.models if model is not comparison.selected)
+        reference = comparison.reference_title
+        legend += f" ↑ is above {reference} and ↓ below it with p < {SIGNIFICANCE_LEVEL}."
+    failed = sum(model.failed for model in comparison.distinct)
     return [legend, *([f"Fits that failed and are left out: {failed}."] if failed else [])]
 
 
 def _outcome(comparison: Comparison) -> list[str]:
-    """Which baselines are ahead of NPF (selected), which are behind, and which are neither."""
-    if comparison.selected is None:
-        return []
-    tested = _tested(comparison)
+    """Which models are ahead of the reference, which are behind, and which are neither."""
+    tested, reference = _tested(comparison), comparison.reference_title
     behind = [m for m in tested if m.difference.significant and m.difference.mean <= 0]
     level = [m for m in tested if not m.difference.significant]
-    untested = [model.name for model in comparison.baselines if not isfinite(model.p)]
+    untested = [model.name for model in comparison.compared if not isfinite(model.p)]
     sentences = _ahead(comparison)
     if level:
         each = (f"{m.name} {formatting.tested_difference(m.difference)}" for m in level)
         sentences.append(
-            f"No significant difference to {OURS} (p ≥ {SIGNIFICANCE_LEVEL}): {'; '.join(each)}."
+            f"No significant difference to {reference} (p ≥ {SIGNIFICANCE_LEVEL}): "
+            f"{'; '.join(each)}."
         )
     if behind:
         each = (f"{m.name} by {_distance(m.difference)}" for m in behind)
-        sentences.append(f"Significantly behind {OURS}: {'; '.join(each)}.")
+        sentences.append(f"Significantly behind {reference}: {'; '.join(each)}.")
     if untested:
         sentences.append(f"Too few common fits for a test: {', '.join(untested)}.")
     return sentences
@@ -235,8 +243,7 @@ def _distance(value: Difference) -> str:
 
 def _notes(comparison: Comparison) -> list[str]:
     """How the numbers were obtained."""
-    first = comparison.selected
-    own = [model for model in comparison.models if model is not first]  # which repeats some
+    first, own = comparison.reference, comparison.distinct
     failed = sum(model.failed for model in own)
     notes = [f"Fits: {sum(model.tried for model in own)}; failed and left out: {failed}."]
     undefined = sum(not isfinite(record.auroc) for model in own for record in model.finished)
@@ -247,38 +254,45 @@ def _notes(comparison: Comparison) -> list[str]:
         "two folds share training clouds: the interval shows spread and does not test differences."
     )
     if first is None:
-        return notes
+        absent = [f"No line for {comparison.reference_title}: nothing is tested."]
+        by_choice = comparison.reference_title != OURS
+        return notes + absent * by_choice + _selection_notes(comparison)
     if any(model.test.pairs for model in comparison.models):
-        tested = sum(isfinite(model.p) for model in comparison.baselines)
+        tested, reference = len(_tested(comparison)), comparison.reference_title
         each = "on common pairs (fold, seed)" if comparison.over == "fits" else "on fold means"
         notes.append(
             f"Differences in AUROC are computed {each}, with a 95 % interval for each by the "
             "corrected resampled t-test (Nadeau and Bengio). p is adjusted by Holm's method for "
-            f"the number of baselines, {tested}; ↑ is above {OURS} and ↓ below it with "
-            f"p < {SIGNIFICANCE_LEVEL}."
+            f"the number of {comparison.noun}s, {tested}; ↑ is above {reference} and ↓ below it "
+            f"with p < {SIGNIFICANCE_LEVEL}."
         )
     fewer = [
         f"{model.name} on {model.test.pairs}"
-        for model in comparison.baselines
+        for model in comparison.compared
         if 0 < model.test.pairs < len(first.finished)
     ]
     if fewer:
         notes.append(f"Compared on fewer than {len(first.finished)} pairs: {', '.join(fewer)}.")
-    return notes + _selection_notes(comparison, first)
+    return notes + _selection_notes(comparison)
 
 
-def _selection_notes(comparison: Comparison, first: ModelResult) -> list[str]:
+def _selection_notes(comparison: Comparison) -> list[str]:
     """What NPF (selected) was selected from."""
-    by_fold = {record.fold: record.row.title for record in first.records}
+    ours = comparison.selected
+    if ours is None:
+        return []
+    by_fold = {record.fold: record.row.title for record in ours.records}
     chosen = Counter(by_fold.values()).most_common()
-    if first.candidates == 1:
+    if ours.candidates == 1:
         return [f"{OURS} is {chosen[0][0]}, the only row to choose from."]
     folds = ", ".join(f"{title} {count}" for title, count in chosen)
     notes = [
-        f"{OURS} is chosen in every fold by validation loss from {first.candidates} rows "
+        f"{OURS} is chosen in every fold by validation loss from {ours.candidates} rows "
         f"(number of folds: {folds}). The time of a selected line is that of the chosen fits, not "
         "of all that were tried."
     ]
+    if ours is not comparison.reference:
+        return notes
     listed = Counter(model.title for model in comparison.baselines)
     single = [m.title for m in comparison.baselines if m.candidates == listed[m.title] == 1]
     if single:

@@ -181,6 +181,7 @@ class Store(StoreFile):
         )
         now, records = time.time(), list(records)
         with self._transaction():
+            self._add_missing_columns()
             before = self._db.total_changes
             for record in records:
                 content = [_packed(getattr(record, name)) for name in _RECORD]
@@ -221,10 +222,9 @@ class Store(StoreFile):
         task : str, optional
             Return only the fits of this task.
         """
-        wanted = [
-            name if predictions or name not in ("clouds", "probabilities") else f"NULL AS {name}"
-            for name in _RECORD
-        ]
+        left_out = set(self._missing_columns())
+        left_out |= set() if predictions else {"clouds", "probabilities"}
+        wanted = [f"NULL AS {name}" if name in left_out else name for name in _RECORD]
         where, values = ("", ()) if task is None else (" WHERE task = ?", (task,))
         contents = self._query(
             f"SELECT {', '.join(wanted)} FROM fits{where} ORDER BY row, fold, seed", values

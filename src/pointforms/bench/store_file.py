@@ -44,7 +44,7 @@ CREATE TABLE fits (
     seed INTEGER NOT NULL,
     task TEXT NOT NULL,
     model TEXT NOT NULL,
-    auroc REAL, accuracy REAL, log_loss REAL, validation_loss REAL,
+    auroc REAL, accuracy REAL, log_loss REAL, brier REAL, validation_loss REAL,
     train_size INTEGER, test_size INTEGER, parameters INTEGER,
     seconds REAL, memory INTEGER, epochs INTEGER,
     clouds BLOB,         -- int32
@@ -64,6 +64,10 @@ CREATE TABLE claims (
     PRIMARY KEY (row, fold, seed)
 );
 """
+#: Columns of fits that stores of earlier versions lack. Readers take them as NULL, and the first
+#: who stores a fit adds them. The schema keeps its number: earlier versions name the columns that
+#: they read and write, and can go on using the file.
+LATER_COLUMNS = {"brier": "REAL"}
 _PATIENCE = 60.0  # seconds to wait for other writers
 _LOG, _JOURNAL = "-wal", "-journal"
 _COMPANIONS = (_LOG, _JOURNAL, "-shm")  # what SQLite may keep beside a file
@@ -231,6 +235,11 @@ class StoreFile:
     def _query(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._read(lambda: self._db.execute(statement, values).fetchall())
 
+    def _missing_columns(self) -> list[str]:
+        """The columns of fits that this file does not have yet."""
+        present = {column for _, column, *_ in self._query("PRAGMA table_info(fits)")}
+        return [name for name in LATER_COLUMNS if name not in present]
+
     def copy(self, path: str | os.PathLike[str]) -> None:
         """Write a complete copy of the store, also while runs write to it.
 
@@ -291,6 +300,11 @@ class StoreFile:
                 if self._db.in_transaction:  # some errors have ended it already
                     self._db.execute("ROLLBACK")
                 raise
+
+    def _add_missing_columns(self) -> None:
+        """Bring the table of fits up to date, inside a transaction of the caller."""
+        for name in self._missing_columns():
+            self._db.execute(f"ALTER TABLE fits ADD COLUMN {name} {LATER_COLUMNS[name]}")
 
     def checkpoint(self) -> None:
         """Move what is in the log into the file, as far as no other process is reading it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pointforms.bench.comparison import Reference
+from pointforms.bench.comparison import Published
 from pointforms.bench.costs import costs_table
 from pointforms.bench.fits_csv import write_csv
 from pointforms.bench.manifest import Manifest
@@ -26,7 +26,7 @@ def write_study(
     store: Path,
     folder: Path,
     name: str,
-    reference: Reference | None = None,
+    published: Published | None = None,
 ) -> list[Path]:
     """Write the tables of a study as Markdown, and its fits as CSV.
 
@@ -42,7 +42,7 @@ def write_study(
         Where to write.
     name : str
         The name of the study, and of its files.
-    reference : callable, optional
+    published : callable, optional
         Published values to show beside ours: (task, title of a model) -> Estimate or None.
 
     Returns
@@ -55,7 +55,7 @@ def write_study(
         runs = opened.runs()
     failed = sum(record.error is not None for record in records)
     machines = "; ".join(sorted({run.machine for run in runs}))
-    tables = results_tables(records, rows, reference=reference)
+    tables = results_tables(records, rows, published=published)
     by_row = every_row(records, rows)
     tables += [] if by_row is None else [by_row]
     tables.append(costs_table(records, [(run.wall, run.workers) for run in runs]))

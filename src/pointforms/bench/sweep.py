@@ -111,6 +111,14 @@ Seeds = Annotated[
 ]
 
 
+TaskSeeds = Annotated[
+    tuple[Annotated[int, Field(ge=0)], ...],
+    Field(min_length=1),
+    _first_numbers(_MOST_ROWS),
+    AfterValidator(_check_repeats),
+]
+
+
 class Sweep(BaseModel):
     """Every model with every combination of the grid, on every task.
 

@@ -78,7 +78,7 @@ def print_results(records: Sequence[bench.Record], rows: Sequence[bench.Row], wi
     """Print one table of results per task."""
     from pointforms.paper.numbers import paper_value
 
-    for table in bench.results_tables(records, rows, reference=paper_value):
+    for table in bench.results_tables(records, rows, published=paper_value):
         print_table(table, wide)
 
 

@@ -90,6 +90,15 @@ RETRY = Annotated[
 WIDE = Annotated[bool, typer.Option("--wide", help="Show all columns.")]
 FORMAT = Annotated[Format, typer.Option(help="Output format.")]
 
+REFERENCE = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Model that all others are tested against (default: the point-form that validation "
+        "selects, against which only baselines are tested).",
+    ),
+]
+
 # --- organoids ------------------------------------------------------------------------------
 
 DROP_UNMATCHED = Annotated[

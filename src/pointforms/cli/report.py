@@ -51,6 +51,7 @@ def report(
     title: Annotated[
         str | None, typer.Option(help="Title of the page (default: the title of the runs).")
     ] = None,
+    reference: options.REFERENCE = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve the page on this machine only.")
     ] = False,
@@ -65,6 +66,7 @@ def report(
 
     The page is one file and works offline.
     """
+    from pointforms.bench.comparison import check_reference
     from pointforms.bench.manifest import manifest_source
     from pointforms.bench.page import explaining, write_report
     from pointforms.bench.page.document import TITLE
@@ -94,6 +96,7 @@ def report(
                 f"no fits in {os.fspath(store)!r}: `npf run` or `npf sweep` makes some"
             )
         rows = bench.read_manifest(manifest).rows() if manifest else []
+        check_reference(reference, [*(record.row for record in records), *rows])
         if title is None:
             titles = {run.title for run in runs if run.title}
             title = titles.pop() if len(titles) == 1 else TITLE
@@ -114,7 +117,8 @@ def report(
             title=title,
             manifest=manifest_source(manifest) if manifest else None,
             notes=notes,
-            reference=paper_value,
+            published=paper_value,
+            reference=reference,
         )
         if out is not None or not serve:
             echo(f"Page: {page.resolve()} ({page.stat().st_size / 1e6:.1f} MB)")

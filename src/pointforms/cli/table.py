@@ -30,9 +30,15 @@ def table(
     costs: Annotated[
         bool, typer.Option("--costs", help="Show hours of computing instead of results.")
     ] = False,
+    reference: options.REFERENCE = None,
     wide: options.WIDE = False,
 ) -> None:
-    """Print the results of a store, one table per task, with the paper's numbers beside ours."""
+    """Print the results of a store, one table per task, with the paper's numbers beside ours.
+
+    With several tasks, a last table has the mean rank of every model over them, and its mean
+    difference to the reference.
+    """
+    from pointforms.bench.results_table import results_table
     from pointforms.paper.numbers import paper_value
 
     if out is not None:
@@ -45,7 +51,12 @@ def table(
     if costs:
         tables = [bench.costs_table(records, runs)]
     else:
-        tables = bench.results_tables(records, every=every, reference=paper_value)
+        comparisons = bench.compare(
+            records, every=every, published=paper_value, reference=reference
+        )
+        tables = [results_table(one) for one in comparisons]
+        if len(comparisons) > 1:
+            tables.append(bench.across_tasks_table(comparisons))
     if out is None:
         for one in tables:
             print_table(one, wide, format)

@@ -1,4 +1,4 @@
-"""How good predicted class probabilities are: AUROC, accuracy, log loss."""
+"""How good predicted class probabilities are: AUROC, accuracy, log loss, Brier score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SMALLEST_PROBABILITY = 1e-15
 
 
 def scores(codes: Any, probabilities: Any) -> dict[str, float]:
-    """Return AUROC, accuracy and log loss of predictions.
+    """Return AUROC, accuracy, log loss and Brier score of predictions.
 
     Parameters
     ----------
@@ -24,14 +24,21 @@ def scores(codes: Any, probabilities: Any) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        "auroc" as :func:`auroc` returns it, "accuracy" of the most probable class, and "log_loss",
-        the mean of -log p of the true class, with p at least 1e-15.
+        "auroc" as :func:`auroc` returns it, "accuracy" of the most probable class, "log_loss", the
+        mean of -log p of the true class, with p at least 1e-15, and "brier", the mean of
+
+            Σ_c (p_c - 1[c = y])²
+
+        over all classes c (Brier, 1950): from 0 to 2, and 1 - 1/C for equal probabilities. With two
+        classes it is twice the score of one class alone, (p_1 - y)², which
+        :func:`sklearn.metrics.brier_score_loss` returns.
 
     Examples
     --------
     >>> from pointforms.estimators import scores
-    >>> scores([0, 1, 1], [[0.8, 0.2], [0.5, 0.5], [0.6, 0.4]])["auroc"]
-    1.0
+    >>> found = scores([0, 1, 1], [[0.8, 0.2], [0.5, 0.5], [0.6, 0.4]])
+    >>> found["auroc"], round(found["brier"], 3)
+    (1.0, 0.433)
     """
     codes, probabilities = _checked(codes, probabilities)
     classes = np.arange(probabilities.shape[1])
@@ -40,7 +47,14 @@ def scores(codes: Any, probabilities: Any) -> dict[str, float]:
         "auroc": auroc(codes, probabilities),
         "accuracy": float(accuracy_score(codes, probabilities.argmax(1))),
         "log_loss": float(log_loss(codes, kept, labels=classes)),
+        "brier": _brier(codes, probabilities),
     }
+
+
+def _brier(codes: np.ndarray, probabilities: np.ndarray) -> float:
+    truth = np.eye(probabilities.shape[1])[codes]
+    score = float(np.square(probabilities - truth).sum(1).mean())
+    return min(score, 2.0)  # rows that sum to a little more than 1 may exceed it
 
 
 def auroc(codes: Any, probabilities: Any) -> float:

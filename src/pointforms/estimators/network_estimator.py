@@ -34,7 +34,7 @@ from pointforms.support.options import Bounds, Count, Positive, RandomState
 # torch draws initial parameters from one generator, which all threads share.
 _generator = threading.Lock()
 # Decays that weight_decay="auto" tries.
-DECAYS = (1e-3, 1.0, 10.0)
+DECAYS = (0.01, 1.0, 10.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -50,7 +50,7 @@ class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     epochs: Count = 60
     batch_size: Count = 32
     learning_rate: Positive = 3e-3
-    weight_decay: Annotated[float, Bounds(at_least=0)] | Literal["auto"] = 1e-3
+    weight_decay: Annotated[float, Bounds(at_least=0)] | Literal["auto"] = 1.0
     scale: Scale | None = "standard"
     components: Count | None = None
     frame: Frame = "absolute"

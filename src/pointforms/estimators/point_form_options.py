@@ -74,7 +74,7 @@ class PointFormOptions(NetworkEstimator):
         Largest number of clouds per step; the clouds of an epoch are shared out evenly.
     learning_rate : float, default 0.003
         Initial learning rate of AdamW.
-    weight_decay : float or "auto", default 0.001
+    weight_decay : float or "auto", default 1.0
         Weight decay of AdamW, of matrices only. "auto" trains with several and keeps the one of the
         smallest loss on held-out clouds.
     scale : {"standard", "isotropic", "robust"} or None, default "standard"

@@ -151,8 +151,9 @@ class Run:
             for fit, order in zip(fits, orders, strict=True)
         ]
         parts = []
-        for start in range(0, longest, _EVALUATED):
-            index = np.stack([one[start : start + _EVALUATED] for one in clouds])
+        step = max(_EVALUATED // len(fits), 8)  # batches of a stack are as large as one alone
+        for start in range(0, longest, step):
+            index = np.stack([one[start : start + step] for one in clouds])
             places = torch.from_numpy(index).to(self._store.sizes.device)
             batch = self._store.gather(places[0] if stack.single else places)
             with torch.no_grad():

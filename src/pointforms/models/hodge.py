@@ -24,9 +24,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from pointforms.clouds import cloud_list
+from pointforms.clouds import cloud_list, plain_clouds
 from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
 from pointforms.estimators.point_form_options import Degree
+from pointforms.estimators.units import Scale, Units
 from pointforms.exterior import compound
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import Dimension, GramSettings
@@ -55,6 +56,7 @@ class HodgeOptions:
     measure: Measure = "uniform"
     neighbors: int | Literal["auto"] = 32
     dimension: Dimension = "local-pca"
+    scale: Scale | None = "standard"
     cache: str | os.PathLike[str] | None = None
 
     def check_options(self) -> None:
@@ -103,6 +105,8 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         Number of neighbours of a point in the Gram fields, itself included.
     dimension : int, "local-pca" or None, default "local-pca"
         Intrinsic dimension, or how the training clouds choose it.
+    scale : {"standard", "isotropic", "robust"} or None, default "standard"
+        Units in which neighbours are searched, learned from the training clouds.
     cache : path-like, optional
         Folder in which Gram fields are kept.
 
@@ -116,22 +120,33 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
     """
 
     def prepare(self, clouds: Any) -> list[GramField]:
-        """Compute the Gram fields of clouds; given ones get the numbers of `fit`, if any."""
+        """Compute the Gram fields of clouds; given ones get the numbers of `fit`, if any.
+
+        Before `fit`, and unless scale=None, the clouds are returned as they are.
+        """
+        clouds = self._by_name(cloud_list(clouds))
+        units: Units | None = getattr(self, "units_", None)
+        if self.scale is not None and units is None:
+            return list(clouds)
         settings = GramSettings(
             neighbors=getattr(self, "neighbors_", None) or self.neighbors,
             dimension=getattr(self, "dimension_", None) or self.dimension,
         )
-        return prepare_fields(self._by_name(cloud_list(clouds)), settings, cache=self.cache)
+        return prepare_fields(clouds, settings, cache=self.cache, units=units)
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Learn the coordinates from the training clouds."""
         self.check_options()
         clouds = cloud_list(clouds)
         self._keep_names(clouds)
-        self.neighbors_: int | None = None
-        self.dimension_: int | None = None
+        self._forget("neighbors_", "dimension_", "units_")
         settings = GramSettings(neighbors=self.neighbors, dimension=self.dimension)
-        choice = CommonGeometry(self._by_name(clouds), settings).choose()
+        seen: Any = self._by_name(clouds)
+        if self.scale is not None:
+            points = plain_clouds(seen)
+            self.units_ = Units.learn(points, self.scale)
+            seen = seen if isinstance(seen[0], GramField) else self.units_.scaled(points)
+        choice = CommonGeometry(seen, settings).choose()
         self.neighbors_, self.dimension_ = choice.neighbors, choice.dimension
         fields = self.prepare(clouds)
         x = np.concatenate([_numbers(field.points) for field in fields])

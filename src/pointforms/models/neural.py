@@ -83,7 +83,7 @@ class NeuralClassifier(NetworkClassifier):
         Largest number of clouds per step; the clouds of an epoch are shared out evenly.
     learning_rate : float, default 3e-3
         Largest step size of AdamW.
-    weight_decay : float or "auto", default 1e-3
+    weight_decay : float or "auto", default 1.0
         Weight decay of AdamW, of matrices only. "auto" trains with several and keeps the one of the
         smallest loss on held-out clouds.
     scale : {"standard", "isotropic", "robust"} or None, default "standard"

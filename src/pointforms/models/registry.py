@@ -30,7 +30,7 @@ class Model:
     title : str
         Its name in tables; the paper's, where the paper has the model.
     family : str
-        "point-forms", "classical", "point", "graph", "topological" or "fixed forms".
+        "point-forms", "portfolio", "classical", "point", "graph", "topological" or "fixed forms".
     maker : str
         The class or function that makes it, as "module:callable".
     options : mapping, optional
@@ -94,6 +94,16 @@ MODELS: dict[str, Model] = {
         for degree in (1, 2)
         for readout in ("tri", "gram", "flat", "diag", "pool")
     },
+    "npf-members": Model(
+        "NPF, 5 members",
+        "point-forms",
+        "pointforms.estimators:PointFormClassifier",
+        {"members": 5},
+        named=("members",),
+    ),
+    "cloud-classifier": Model(
+        "Cloud classifier", "portfolio", "pointforms.models.portfolio:CloudClassifier"
+    ),
     "logistic-regression": _classical("Logistic regression", "logistic"),
     "random-forest": _classical("Random forest", "forest"),
     "svm": _classical("SVM RBF", "svm"),
@@ -113,7 +123,10 @@ MODELS: dict[str, Model] = {
     ),
     "tdl": _neural("tdl", "TDL", "topological", weight_decay=3.0, epochs=40),
     "hodge": Model(
-        "Hodge", "fixed forms", "pointforms.models.hodge:HodgeClassifier", COMPARED_GEOMETRY
+        "Hodge",
+        "fixed forms",
+        "pointforms.models.hodge:HodgeClassifier",
+        {**COMPARED_GEOMETRY, "scale": None},
     ),
     "random-forms": Model(
         "Random point-forms",

@@ -19,6 +19,16 @@ def estimate(value: Estimate) -> str:
     return f"{value.mean:.3f}" if value.half is None else f"{value.mean:.3f} ± {value.half:.3f}"
 
 
+def signed_estimate(value: Estimate) -> str:
+    """Show the mean of differences with half its interval.
+
+    >>> signed_estimate(Estimate(-0.03, 0.0213)), signed_estimate(Estimate(0.03))
+    ('−0.030 ± 0.021', '+0.030')
+    """
+    text = signed(value.mean)
+    return text if value.half is None else f"{text} ± {value.half:.3f}"
+
+
 def difference(value: Difference) -> str:
     """Show a difference with its interval.
 

@@ -393,6 +393,13 @@ def is_simulated(digest: str | None) -> bool:
     return (digest or "").startswith(SIMULATED)
 
 
+def is_recorded(task: str, digest: str | None) -> bool:
+    """Whether the clouds of a task were recorded, not simulated; files count as recorded."""
+    if digest is not None:
+        return not is_simulated(digest)
+    return task in _CATALOGUE and _CATALOGUE[task].recorded
+
+
 def full_size(task: str) -> tuple[int, int] | None:
     """Return the usual number of clouds and of points in the largest; None for files."""
     if task not in _CATALOGUE:

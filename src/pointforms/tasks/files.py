@@ -120,7 +120,7 @@ def read(
     )
 
 
-def write(task: Task, path: str | os.PathLike[str]) -> None:
+def write(task: Task, path: str | os.PathLike[str], folds: bool = True) -> None:
     """Write a task as a table or archive that :func:`read` reads.
 
     A table has one row per point, with the columns cloud, label, group, fold and split, then the
@@ -132,6 +132,9 @@ def write(task: Task, path: str | os.PathLike[str]) -> None:
         The task to write.
     path : path-like
         A .parquet, .csv or .npz file.
+    folds : bool, default True
+        Whether to write folds and split. Without them, whoever reads the file makes folds by a
+        seed, so that several seeds give several divisions of the same clouds.
 
     Examples
     --------
@@ -147,8 +150,7 @@ def write(task: Task, path: str | os.PathLike[str]) -> None:
     columns: dict[str, np.ndarray] = {
         "label": np.array(task.class_names)[task.labels],
         "group": task.groups,
-        "fold": task.folds,
-        "split": task.split,
+        **({"fold": task.folds, "split": task.split} if folds else {}),
     }
     kind = target.suffix.lower()
     if kind not in (".parquet", ".csv", ".npz"):

@@ -50,6 +50,21 @@ def test_headlines_say_who_leads(content):
     assert by_task["colocated"].kind == "alone"
 
 
+def test_headlines_are_about_the_reference():
+    content = gather(comparison(), [], [], "A comparison", reference="mlp")
+    circles, rna = content["tasks"]
+    assert circles.headline.kind == rna.headline.kind == "behind"
+    assert circles.headline.label == "another model better"
+    assert circles.headline.sentence.startswith("NPF-Tri k=1 beats MLP: +0.26")
+    assert [name for name, _ in circles.headline.scores] == ["MLP", "NPF-Tri k=1"]
+    assert circles.marks[0] == "ours"
+    assert circles.table.rows[0]["model"] == "MLP"
+    assert content["overview"].rows[0]["model"] == "MLP"
+    leading = gather(comparison()[:30], [], [], "x", reference="npf-tri-1")["tasks"][0].headline
+    assert (leading.kind, leading.label) == ("ahead", "NPF-Tri k=1 better")
+    assert "NPF-Tri k=1 is significantly ahead of all 2 tested models" in leading.sentence
+
+
 def test_a_baseline_with_too_few_fits_is_still_named():
     records = [
         *fits("colocated", "npf-tri-1", [0.80, 0.81, 0.79]),
@@ -101,6 +116,14 @@ def test_the_overview_has_every_model_once(content):
     assert headings == ["model", "circles-vs-lines", "colocated", "rna-velocity"]
     assert content["overview_marks"] == ("ours", "family", "", "", "")
     assert gather(fits("colocated", "mlp", [0.5, 0.6]), [], [], "x")["overview"] is None
+
+
+def test_ranks_across_tasks_are_on_the_page(content):
+    across = content["across"]
+    assert across.title == "Across 3 tasks"
+    ranks = {row["model"]: row["rank"] for row in across.rows}
+    assert ranks["NPF (selected)"] == 1.5  # first on one task, second on the other
+    assert gather(fits("colocated", "mlp", [0.5, 0.6]), [], [], "x")["across"] is None
 
 
 def test_failures_have_their_last_line(content):

@@ -49,7 +49,7 @@ def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     write_report(
         comparison(), [], [RUN], path, [models_section()], title="One & two", notes=["A <note>."],
-        reference=lambda task, title: Estimate(0.958, 0.010) if title == "PointNet++" else None,
+        published=lambda task, title: Estimate(0.958, 0.010) if title == "PointNet++" else None,
     )  # fmt: skip
     return path.read_text("utf-8")
 

@@ -27,7 +27,7 @@ def tooltips(picture):
 
 
 def test_scores_and_differences_share_their_rows():
-    for result in compare(comparison(), reference=paper_value):
+    for result in compare(comparison(), published=paper_value):
         scores, differences = comparison_pictures(result)
         assert row_names(scores) == row_names(differences)
         best = max(result.models, key=lambda model: model.summary("auroc").mean)
@@ -47,6 +47,16 @@ def test_pointing_at_a_difference_tells_its_test():
     }
     assert texts["PointNet++"] == "adjusted p < 0.001"
     assert texts["NPF-Tri k=1 (selected, of 2)"] == "a candidate of the selection, not tested"
+
+
+def test_differences_are_those_to_the_reference():
+    for result in compare(comparison(), reference="mlp"):
+        _, differences = comparison_pictures(result)
+        (axes,) = differences.figure.axes
+        assert axes.get_xlabel() == "AUROC minus that of MLP"
+        texts = tooltips(differences)
+        assert len(texts) == len(result.models) - 1
+        assert all(text.splitlines()[-1].startswith("adjusted p") for text in texts)
 
 
 def test_a_task_without_fits_has_no_picture():

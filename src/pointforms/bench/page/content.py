@@ -10,7 +10,8 @@ from typing import Any
 
 from pointforms import tasks
 from pointforms._version import __version__
-from pointforms.bench.comparison import OURS, Comparison, ModelResult, Reference, compare
+from pointforms.bench.across_tasks import across_tasks_table
+from pointforms.bench.comparison import OURS, Comparison, ModelResult, Published, compare
 from pointforms.bench.costs import costs_table, runs_table
 from pointforms.bench.page.configuration import manifest_text, options_text, other_defaults
 from pointforms.bench.page.headlines import Headline, headline
@@ -38,8 +39,7 @@ class TaskResult:
     comparison : Comparison
     table : Table
     marks : tuple of str
-        How each row of the table is marked: "ours" for NPF (selected), "family" for other
-        point-forms.
+        How each row of the table is marked: "ours" for the reference, "family" for point-forms.
     """
 
     title: str
@@ -55,14 +55,16 @@ def gather(
     rows: Iterable[Row],
     runs: Sequence[Run],
     title: str,
-    reference: Reference | None = None,
+    published: Published | None = None,
+    reference: str | None = None,
 ) -> dict[str, Any]:
     """Return everything on the page that comes from fits, by the names in `body.html`.
 
     See :func:`~pointforms.bench.page.document.write_report` for the arguments.
     """
     rows = list(rows)
-    results = [_task_result(one) for one in compare(records, rows, reference=reference)]
+    comparisons = compare(records, rows, published=published, reference=reference)
+    results = [_task_result(one) for one in comparisons]
     used = sorted({record.row for record in records}, key=lambda row: row.key)
     failures = _failures(records)
     overview, marks = _overview(results) if len(results) > 1 else (None, ())
@@ -73,9 +75,13 @@ def gather(
         "facts": _facts(records, rows, runs, results),
         "origin": _origins(results),
         "tasks": results,
+        # what a model that is tested against the reference is called
+        "noun": comparisons[0].noun,
         # AUROC of every model on every task; None for a single task
         "overview": overview,
         "overview_marks": marks,
+        # mean ranks and differences; None for a single task
+        "across": across_tasks_table(comparisons) if len(results) > 1 else None,
         "failures": failures[:_MOST_FAILURES],
         "failures_left_out": max(0, len(failures) - _MOST_FAILURES),
         "costs": costs_table(records, [(run.wall, run.workers) for run in runs]),
@@ -109,7 +115,7 @@ def _task_result(comparison: Comparison) -> TaskResult:
 
 
 def _mark(comparison: Comparison, model: ModelResult) -> str:
-    return "ours" if model is comparison.selected else "family" if model.ours else ""
+    return "ours" if model is comparison.reference else "family" if model.ours else ""
 
 
 def _origins(results: Sequence[TaskResult]) -> str:
@@ -149,7 +155,7 @@ def _facts(
 
 
 def _overview(results: Sequence[TaskResult]) -> tuple[Table, tuple[str, ...]]:
-    """AUROC of every model on every task, NPF (selected) first, and the marks of its rows."""
+    """AUROC of every model on every task, the reference first, and the marks of its rows."""
     rows: dict[str, dict[str, Any]] = {}
     marks: dict[str, str] = {}
     for i, result in enumerate(results):
@@ -160,8 +166,9 @@ def _overview(results: Sequence[TaskResult]) -> tuple[Table, tuple[str, ...]]:
                 row = rows.setdefault(model.title, {"model": model.title})
                 row[f"task {i}"] = model.summary("auroc")
                 marks[model.title] = _mark(result.comparison, model)
-    known = (OURS, *(model.title for model in MODELS.values()))
-    order = [title for title in known if title in rows]
+    first = results[0].comparison.reference_title
+    known = (first, OURS, *(model.title for model in MODELS.values()))
+    order = [title for title in dict.fromkeys(known) if title in rows]
     order += [title for title in rows if title not in order]
     columns = [Column("model", "model", left=True)]
     columns += [

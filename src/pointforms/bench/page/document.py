@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from pointforms.bench.comparison import Reference
+from pointforms.bench.comparison import Published
 from pointforms.bench.page.content import gather
 from pointforms.bench.page.result_pictures import comparison_pictures, fit_pictures
 from pointforms.bench.page.sections import Picture, Section
@@ -34,7 +34,8 @@ def write_report(
     title: str = TITLE,
     manifest: str | None = None,
     notes: Sequence[str] = (),
-    reference: Reference | None = None,
+    published: Published | None = None,
+    reference: str | None = None,
 ) -> Path:
     """Write the page about some fits. The file appears whole or not at all.
 
@@ -55,8 +56,11 @@ def write_report(
         Text of the manifest that was run. The page always has one made from the records.
     notes : sequence of str, default ()
         Sentences for the summary.
-    reference : callable, optional
+    published : callable, optional
         Published AUROC: (task, title of a model) -> Estimate or None.
+    reference : str, optional
+        Name of the model that every other model is tested against (default: NPF (selected), and
+        only baselines are tested).
 
     Returns
     -------
@@ -85,7 +89,7 @@ def write_report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    content = gather(records, rows, runs, title, reference)
+    content = gather(records, rows, runs, title, published, reference)
     scripts = {"theme": _asset("theme.js"), "page": _asset("tables.js") + "\n" + _asset("page.js")}
     numbers = count(1)
 

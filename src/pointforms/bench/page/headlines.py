@@ -11,10 +11,8 @@ from pointforms.support.formatting import estimate, tested_difference
 
 Kind = Literal["behind", "level", "ahead", "untested", "alone"]
 
-LABELS: dict[Kind, str] = {
-    "behind": "baseline better",
+_LABELS: dict[Kind, str] = {
     "level": "no significant difference",
-    "ahead": "NPF better",
     "untested": "not tested",
     "alone": "nothing to compare",
 }
@@ -22,7 +20,7 @@ LABELS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Headline:
-    """NPF (selected) against the best baseline of a task.
+    """The reference of a task against the best of the models that are compared with it.
 
     Attributes
     ----------
@@ -31,34 +29,44 @@ class Headline:
     sentence : str
         The outcome in words.
     scores : tuple of pairs (name, AUROC)
-        NPF (selected), and the baseline with the largest mean difference among those that were
+        The reference, and the model with the largest mean difference among those that were
         tested, or among all if none was tested; as far as they are known.
+    reference : str
+        What the reference is called.
     """
 
     kind: Kind
     sentence: str
     scores: tuple[tuple[str, str], ...] = ()
+    reference: str = OURS
 
     @property
     def label(self) -> str:
-        """The outcome in two or three words."""
-        return LABELS[self.kind]
+        """The outcome in a few words."""
+        ours = self.reference == OURS
+        if self.kind == "behind":
+            return "baseline better" if ours else "another model better"
+        if self.kind == "ahead":
+            return "NPF better" if ours else f"{self.reference} better"
+        return _LABELS[self.kind]
 
 
 def headline(comparison: Comparison) -> Headline:
     """Return the outcome of a comparison.
 
-    The best baseline is found on the test clouds, which favours it; NPF (selected) is not.
+    The best of the compared models is found on the test clouds, which favours it; NPF (selected)
+    is not.
     """
-    ours = comparison.selected
-    if ours is None:
-        return Headline("alone", f"There is no {OURS} on this task.")
-    compared = [model for model in comparison.baselines if isfinite(model.difference.mean)]
+    first, title = comparison.reference, comparison.reference_title
+    if first is None:
+        return Headline("alone", f"There is no {title} on this task.", reference=title)
+    compared = [model for model in comparison.compared if isfinite(model.difference.mean)]
     if not compared:
-        return Headline("alone", "No baseline has fits in common with it.", _scores({OURS: ours}))
+        sentence = f"No {comparison.noun} has fits in common with it."
+        return Headline("alone", sentence, _scores({title: first}), title)
     tested = [model for model in compared if isfinite(model.p)]
     best = max(tested or compared, key=lambda model: model.difference.mean)
-    kind, sentence = _outcome(tested, best)
+    kind, sentence = _outcome(comparison, tested, best)
     higher = [
         f"{model.name} {tested_difference(model.difference)}"
         for model in compared
@@ -66,7 +74,7 @@ def headline(comparison: Comparison) -> Headline:
     ]
     if higher:
         sentence += f" Higher in the mean, on too few common fits for a test: {'; '.join(higher)}."
-    return Headline(kind, sentence, _scores({OURS: ours, best.name: best}))
+    return Headline(kind, sentence, _scores({title: first, best.name: best}), title)
 
 
 def _scores(models: dict[str, ModelResult]) -> tuple[tuple[str, str], ...]:
@@ -74,7 +82,10 @@ def _scores(models: dict[str, ModelResult]) -> tuple[tuple[str, str], ...]:
     return tuple((name, estimate(score)) for name, score in scores.items() if isfinite(score.mean))
 
 
-def _outcome(tested: list[ModelResult], best: ModelResult) -> tuple[Kind, str]:
+def _outcome(
+    comparison: Comparison, tested: list[ModelResult], best: ModelResult
+) -> tuple[Kind, str]:
+    title, noun = comparison.reference_title, comparison.noun
     gap = round(best.difference.mean, 3)
     if not tested:
         side = "higher" if gap > 0 else "lower" if gap < 0 else "equal"
@@ -87,16 +98,16 @@ def _outcome(tested: list[ModelResult], best: ModelResult) -> tuple[Kind, str]:
         others = [model.name for model in ahead if model is not best]
         also = f" So do {', '.join(others)}." if others else ""
         if best not in ahead:  # largest in the mean, but too uncertain
-            return "behind", f"Significantly better than {OURS}: {', '.join(others)}."
-        return "behind", f"{best.name} beats {OURS}: {difference}.{also}"
+            return "behind", f"Significantly better than {title}: {', '.join(others)}."
+        return "behind", f"{best.name} beats {title}: {difference}.{also}"
     level = [model for model in tested if not model.difference.significant]
     if not level:
         return "ahead", (
-            f"{OURS} is significantly ahead of all {len(tested)} tested baselines; the closest is "
+            f"{title} is significantly ahead of all {len(tested)} tested {noun}s; the closest is "
             f"{best.name}: {difference}."
         )
     behind = [model.name for model in tested if model.difference.significant]
-    many = f"{len(level)} baselines; the best is " if len(level) > 1 else ""
+    many = f"{len(level)} {noun}s; the best is " if len(level) > 1 else ""
     sentence = f"No significant difference to {many}{best.name}: {difference}."
     if behind:
         whom = ", ".join(behind) if len(behind) <= 3 else f"{len(behind)} others"

@@ -11,20 +11,22 @@ from pointforms.bench.page.sections import Picture
 from pointforms.support.formatting import p_value
 from pointforms.support.statistics import Estimate
 
-_KINDS = (OURS, "baselines", "other point-forms")
 _FAMILIES = (
-    "point-forms", "classical", "point", "graph", "topological", "fixed forms", "other",
+    "point-forms", "classical", "point", "graph", "topological", "fixed forms", "portfolio",
+    "other",
 )  # fmt: skip
 
 
 def comparison_pictures(result: Comparison) -> list[Picture]:
-    """Return AUROC of every model, best first, and differences to NPF (selected) in equal rows."""
+    """Return AUROC of every model, best first, and differences to the reference in equal rows."""
     models = [model for model in result.models if isfinite(model.summary("auroc").mean)]
     models.sort(key=lambda model: -model.summary("auroc").mean)
     if not models:
         return []
     names = [_short_name(model, models) for model in models]
-    kinds = [_kind(model, result) for model in models]
+    title = result.reference_title
+    order = (title, "baselines", "other point-forms" if title == OURS else "point-forms")
+    kinds = [order[_kind(model, result)] for model in models]
     scores = [_ends(model.summary("auroc")) for model in models]
     published = [_ends(model.paper) if isfinite(model.paper.mean) else None for model in models]
     pictures = [
@@ -33,7 +35,7 @@ def comparison_pictures(result: Comparison) -> list[Picture]:
                 names,
                 *zip(*scores, strict=True),
                 groups=kinds,
-                group_order=_KINDS,
+                group_order=order,
                 published=published,
             ),
             f"AUROC with 95 % intervals on {result.title}; the table has the numbers.",
@@ -50,13 +52,13 @@ def comparison_pictures(result: Comparison) -> list[Picture]:
                     [test.low for test in tests],
                     [test.high for test in tests],
                     groups=kinds,
-                    group_order=_KINDS,
-                    xlabel=f"AUROC minus that of {OURS}",
+                    group_order=order,
+                    xlabel=f"AUROC minus that of {title}",
                     reference=0.0,
-                    tooltips=[_difference_text(model) for model in models],
+                    tooltips=[_difference_text(model, result) for model in models],
                 ),
-                f"Differences in AUROC to {OURS} on {result.title}, with 95 % intervals.",
-                caption=f"Difference to {OURS}, with the interval of the corrected resampled "
+                f"Differences in AUROC to {title} on {result.title}, with 95 % intervals.",
+                caption=f"Difference to {title}, with the interval of the corrected resampled "
                 "t-test. Point at a mark for its adjusted p.",
             )
         )
@@ -91,10 +93,9 @@ def _short_name(model: ModelResult, models: list[ModelResult]) -> str:
     return model.title if alone else model.name
 
 
-def _kind(model: ModelResult, result: Comparison) -> str:
-    if model is result.selected:
-        return _KINDS[0]
-    return _KINDS[2] if model.ours else _KINDS[1]
+def _kind(model: ModelResult, result: Comparison) -> int:
+    """0 for the reference, 1 for a baseline, 2 for a point-form."""
+    return 0 if model is result.reference else 2 if model.ours else 1
 
 
 def _ends(value: Estimate) -> tuple[float, float, float]:
@@ -102,10 +103,10 @@ def _ends(value: Estimate) -> tuple[float, float, float]:
     return value.mean, value.mean - half, value.mean + half
 
 
-def _difference_text(model: ModelResult) -> str:
+def _difference_text(model: ModelResult, result: Comparison) -> str:
     test = model.test
     text = f"{model.name}\n{test.difference:+.3f} [{test.low:+.3f}, {test.high:+.3f}]\n"
-    if model.ours:
+    if all(model is not one for one in result.compared):
         return text + "a candidate of the selection, not tested"
     if not isfinite(model.p):
         return text + "too few common fits for a test"

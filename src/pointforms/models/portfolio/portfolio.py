@@ -1,0 +1,373 @@
+"""What the portfolios for classes and for numbers share: parts, weights, what each is worth."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.estimators.batch_centers import batch_centers, learn_batch_centers
+from pointforms.estimators.covariates import (
+    CovariateColumn,
+    encode_covariates,
+    learn_covariates,
+)
+from pointforms.estimators.held_out import MOST_PARTS, held_out_folds
+from pointforms.estimators.per_cloud import check_groups, one_per_cloud
+from pointforms.estimators.targets import Targets
+from pointforms.estimators.units import Scale
+from pointforms.geometry.settings import Dimension
+from pointforms.models.portfolio.contributions import Contribution, contribution
+from pointforms.models.portfolio.forest import ForestHead
+from pointforms.models.portfolio.geometry_part import (
+    GeometryOptions,
+    SharedGeometry,
+    fit_point_forms,
+)
+from pointforms.models.portfolio.linear import LinearHead
+from pointforms.models.portfolio.pooling import Pool, constant_output, cross_fitted_pool
+from pointforms.summaries import PooledSummaries
+from pointforms.support.blame import warn_caller
+from pointforms.support.cloud_estimator import TakesClouds
+from pointforms.support.options import Count, Positive, RandomState
+from pointforms.support.progress import track
+
+#: Parts of a portfolio by name, the quickest first.
+PartName = Literal["linear", "forest", "forms", "centred forms"]
+ALL_PARTS: tuple[PartName, ...] = ("linear", "forest", "forms", "centred forms")
+_HEADS: dict[str, Any] = {"linear": LinearHead, "forest": ForestHead}
+_FORMS: dict[str, GeometryOptions] = {
+    "forms": GeometryOptions("absolute", (0, 1)),
+    "centred forms": GeometryOptions("cloud", (0, 1)),
+}
+# Points of a larger cloud that an epoch of a network sees, and its hidden layers.
+_POINTS, _HIDDEN = 64, (32, 32)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
+    """Base class of the portfolios.
+
+    Parts are trained once per fold of the training clouds. What they predict for the clouds of that
+    fold teaches the weights of the parts; a prediction is the weighted sum of the parts, each the
+    mean over its folds.
+
+    Parameters
+    ----------
+    parts : sequence of str, default ("linear", "forest", "forms", "centred forms")
+        What the portfolio is made of: a penalised linear model and a forest on pooled summaries of
+        each cloud (means, deviations, quantiles, covariances), point-forms that depend on absolute
+        positions, and point-forms that depend on positions relative to the cloud's mean.
+    scale : {"standard", "isotropic", "robust"} or None, default "standard"
+        Units of the features for the point-forms; see :class:`pointforms.PointFormClassifier`.
+    neighbors : int or "auto", default "auto"
+        Number of points in each neighbourhood; "auto" lets the training clouds choose.
+    dimension : int, "local-pca" or None, default None
+        Intrinsic dimension, or how the training clouds choose it.
+    time_limit : float or None, default None
+        Seconds after which no further part is begun, nor a further epoch of one. The first part is
+        always fitted. A part that is left out is named in a warning.
+    random_state : int, RandomState or None, default None
+        Seed of folds, trees and networks.
+    device : str, default "cpu"
+        Where to train networks, as torch names it.
+    cache : path-like or None, default None
+        A folder that keeps Gram fields.
+    n_jobs : int or None, default None
+        Number of threads that compute Gram fields; -1 uses one per core, None the calling thread.
+    progress : bool, default False
+        Show a progress bar, and print what each part is worth.
+
+    Attributes
+    ----------
+    contributions_ : dict of str to Contribution
+        What "geometry", the point-forms, adds to the summaries alone, and "summaries" to the
+        geometry alone, out of fold, with an interval. Printed, each is one sentence. Empty if one
+        of both has no part.
+    parts_ : dict
+        The fitted parts by name.
+    part_scores_ : dict
+        The scores of the out-of-fold predictions of each part.
+    weights_ : dict
+        The weight of each part, and of a constant prediction.
+    n_features_in_ : int
+        Number of features of the clouds, D.
+    feature_names_in_ : ndarray of str, shape (D,)
+        Their names, if the clouds of `fit` had any.
+    """
+
+    parts: Sequence[PartName] = ALL_PARTS
+    scale: Scale | None = "standard"
+    neighbors: int | Literal["auto"] = "auto"
+    dimension: Dimension = None
+    time_limit: Positive | None = None
+    random_state: RandomState = None
+    device: str = "cpu"
+    cache: str | os.PathLike[str] | None = None
+    n_jobs: Literal[-1] | Count | None = None
+    progress: bool = False
+
+    def prepare(self, clouds: Any) -> list[Tensor]:
+        """Return the clouds, checked; a portfolio computes everything else in `fit`."""
+        return plain_clouds(self._by_name(cloud_list(clouds)))
+
+    # --- fitting ----------------------------------------------------------------------------
+
+    def _fit(self, clouds: Any, targets: Targets, groups: Any, covariates: Any, batch: Any) -> None:
+        start = perf_counter()
+        count = len(clouds)
+        groups = check_groups(groups, count)
+        self._keep_names(clouds)
+        self._forget("batch_centers_", "covariates_")
+        points = plain_clouds(clouds)
+        self.n_features_in_ = points[0].shape[1]
+        kept = targets.counted()
+        if batch is not None:
+            labels = one_per_cloud("batch", batch, count)
+            own = [points[i] for i in kept]
+            self.batch_centers_ = learn_batch_centers(own, labels[kept])
+            points = self._centred(points, labels)
+        if covariates is not None:
+            self.covariates_: list[CovariateColumn] = learn_covariates(covariates, count)
+        summaries = self._summaries(points, covariates)
+        points, summaries = [points[i] for i in kept], summaries[kept]
+        targets = targets.subset(kept)
+        groups = None if groups is None else groups[kept]
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        divisions = held_out_folds(targets.values, groups, MOST_PARTS, seed, targets.stratify)
+        if not len(divisions):
+            raise ValueError(
+                "the clouds cannot be divided into two parts with every class in both: expected "
+                "at least two groups per class"
+                if targets.stratify
+                else "there is one group of clouds: expected at least two"
+            )
+        folds = divisions[0]
+        deadline = None if self.time_limit is None else start + self.time_limit
+        predicted = self._fit_parts(points, summaries, targets, folds, seed, deadline)
+        names = list(predicted)
+        stacked = np.stack([predicted[name] for name in names])
+        self.pool_ = Pool.learn(stacked, targets, np.arange(len(folds)))
+        self.weights_ = dict(zip([*names, "constant"], self.pool_.weights.tolist(), strict=True))
+        pooled = cross_fitted_pool(stacked, targets, folds)
+        self.oof_predictions_ = _placed(targets.restored(pooled), kept, count)
+        names_of_groups = np.arange(len(folds)) if groups is None else groups
+        self.contributions_ = self._contributions(
+            predicted, pooled, targets, folds, names_of_groups, seed
+        )
+        self.oof_scores_ = self._scores(targets, pooled)
+        self.oof_score_ = next(iter(self.oof_scores_.values()))
+        self.part_scores_ = {name: self._scores(targets, p) for name, p in predicted.items()}
+        self._warn_if_nothing_learned(targets, pooled, groups is not None)
+        if self.progress:
+            for one in self.contributions_.values():
+                print(one)
+
+    def _fit_parts(
+        self,
+        points: Sequence[Tensor],
+        summaries: np.ndarray,
+        targets: Targets,
+        folds: np.ndarray,
+        seed: int,
+        deadline: float | None,
+    ) -> dict[str, np.ndarray]:
+        """Fit the parts, and return their out-of-fold predictions by name."""
+        self.parts_: dict[str, Any] = {}
+        predicted: dict[str, np.ndarray] = {}
+        classes = targets.outputs if targets.probabilities else None
+        geometry: SharedGeometry | None = None
+        left_out = []
+        with track(len(self.parts), "parts of the portfolio", self.progress) as advance:
+            for i, name in enumerate(self.parts):
+                left = None if deadline is None else deadline - perf_counter()
+                if predicted and left is not None and left <= 0:
+                    left_out.append(name)
+                    continue
+                if name in _HEADS:
+                    head = _HEADS[name](classes=classes)
+                    found = head.fit(
+                        summaries,
+                        targets.values,
+                        folds,
+                        targets.weights(np.arange(len(folds))),
+                        random_state=seed,
+                    )
+                    self.parts_[name] = head
+                else:
+                    if geometry is None:
+                        geometry = SharedGeometry(points, targets, self._network_options())
+                    share = None if left is None else perf_counter() + left / (len(self.parts) - i)
+                    self.parts_[name], found = fit_point_forms(
+                        geometry, _FORMS[name], targets, folds, seed, share
+                    )
+                predicted[name] = _with_common_prior(found, targets, folds)
+                advance(1)
+        if left_out:
+            warn_caller(f"time_limit={self.time_limit} has passed: left out {', '.join(left_out)}")
+        return predicted
+
+    def _network_options(self) -> dict[str, Any]:
+        return {
+            "scale": self.scale,
+            "neighbors": self.neighbors,
+            "dimension": self.dimension,
+            "device": self.device,
+            "cache": self.cache,
+            "n_jobs": self.n_jobs,
+            "points_per_epoch": _POINTS,
+            "hidden": _HIDDEN,
+            "members": MOST_PARTS,
+        }
+
+    def _contributions(
+        self,
+        predicted: dict[str, np.ndarray],
+        pooled: np.ndarray,
+        targets: Targets,
+        folds: np.ndarray,
+        groups: np.ndarray,
+        seed: int,
+    ) -> dict[str, Contribution]:
+        """Compare the portfolio with what remains of it without the geometry, and without the rest.
+
+        Weights are learned anew without a part, cross-fitted as those of the whole.
+        """
+        families = {
+            "geometry": [name for name in predicted if name in _FORMS],
+            "summaries": [name for name in predicted if name in _HEADS],
+        }
+        if not all(families.values()):
+            return {}
+        y = targets.values
+        found = {}
+        for part, other in (("geometry", "summaries"), ("summaries", "geometry")):
+            rest = np.stack([predicted[name] for name in families[other]])
+            without = cross_fitted_pool(rest, targets, folds)
+            found[part] = contribution(part, other, y, pooled, without, groups, seed)
+        return found
+
+    def _warn_if_nothing_learned(self, targets: Targets, pooled: np.ndarray, grouped: bool) -> None:
+        """Warn if held-out clouds are not predicted better than by one prediction for all."""
+        y = torch.from_numpy(targets.values)
+        constant = np.broadcast_to(constant_output(targets), pooled.shape).copy()
+        outputs = np.log(np.maximum(pooled, 1e-15)) if targets.probabilities else pooled
+        losses = [
+            float(targets.loss(torch.from_numpy(values), y).mean())
+            for values in (outputs, constant)
+        ]
+        if losses[0] >= losses[1]:
+            hint = "" if grouped else "clouds that belong together, without groups; "
+            warn_caller(
+                f"{type(self).__name__}: no part predicts clouds it has not seen better than "
+                f"guessing (loss {losses[0]:.3g}, by guessing {losses[1]:.3g}). Likely reasons: "
+                f"{hint}too few clouds; labels that are noise",
+                ConvergenceWarning,
+            )
+
+    @abstractmethod
+    def _scores(self, targets: Targets, predicted: np.ndarray) -> dict[str, float]:
+        """Return the scores of out-of-fold predictions, the most important first."""
+
+    # --- the fitted portfolio ---------------------------------------------------------------
+
+    def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray:
+        """Return pooled predictions, probabilities or standardised numbers: (N, K)."""
+        check_is_fitted(self, "pool_")
+        pooled: np.ndarray = self.pool_.predict(self._predict_parts(clouds, covariates, batch))
+        return pooled
+
+    def _predict_parts(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray:
+        """Return the predictions of every part: (parts, N, K)."""
+        points = self.prepare(clouds)
+        self._check_width(points[0].shape[1])
+        if hasattr(self, "batch_centers_"):
+            if batch is None:
+                raise ValueError("batch is None: expected the batch of each cloud, as in fit")
+            points = self._centred(points, one_per_cloud("batch", batch, len(points)))
+        elif batch is not None:
+            raise ValueError("batch is given, but fit had none")
+        summaries = self._summaries(points, covariates)
+        fields: Any = None
+        results = []
+        for part in self.parts_.values():
+            if isinstance(part, LinearHead | ForestHead):
+                results.append(part.predict(summaries))
+                continue
+            if fields is None:  # all networks share their geometry
+                fields = part.prepare(points)
+            probabilities = hasattr(part, "classes_")
+            results.append(part.predict_proba(fields) if probabilities else part.predict(fields))
+        return np.stack(results)
+
+    def _summaries(self, points: Sequence[Tensor], covariates: Any) -> np.ndarray:
+        """Return pooled summaries, and covariates beside them: (N, f)."""
+        values: np.ndarray = PooledSummaries().fit_transform(points)
+        learned = getattr(self, "covariates_", None)
+        if learned is None:
+            if covariates is not None:
+                raise ValueError("covariates are given, but fit had none")
+            return values
+        if covariates is None:
+            names = ", ".join(column["name"] for column in learned)
+            raise ValueError(f"covariates is None: expected those of fit, {names}")
+        return np.hstack([values, encode_covariates(covariates, learned, len(points))])
+
+    def _centred(self, points: Sequence[Tensor], batch: np.ndarray) -> list[Tensor]:
+        centers = batch_centers(points, batch, self.batch_centers_)
+        return [
+            (cloud.double().cpu() - center).to(
+                cloud.dtype if cloud.dtype.is_floating_point else center.dtype
+            )
+            for cloud, center in zip(points, centers, strict=True)
+        ]
+
+
+def _placed(values: np.ndarray, kept: np.ndarray, count: int) -> np.ndarray:
+    """Return values of some clouds among those of all; NaN for the others."""
+    result = np.full((count, *values.shape[1:]), np.nan)
+    result[kept] = values
+    return result
+
+
+def _with_common_prior(predicted: np.ndarray, targets: Targets, folds: np.ndarray) -> np.ndarray:
+    """Return out-of-fold probabilities as if every fold had left the same class frequencies.
+
+    The more clouds of a class a fold holds out, the fewer its model was trained on. Without this,
+    held-out clouds of a rare class would be predicted with a little less of it than others, and a
+    model that has learned nothing would be worse than chance.
+    """
+    if not targets.probabilities:
+        return predicted
+    counts = np.bincount(targets.values, minlength=targets.outputs) / len(folds)
+    result = predicted.copy()
+    for fold in np.unique(folds):
+        inside = folds == fold
+        own = np.bincount(targets.values[~inside], minlength=targets.outputs) / (~inside).sum()
+        result[inside] *= counts / own
+    result /= result.sum(1, keepdims=True)
+    return result
+
+
+def documents_portfolio(cls: type) -> type:
+    """Insert the options and attributes of portfolios into the docstring of a class."""
+    documented = inspect.cleandoc(CloudPortfolio.__doc__ or "")
+    options, _, attributes = documented.partition("Attributes\n----------\n")
+    _, _, options = options.partition("Parameters\n----------\n")
+    text = inspect.cleandoc(cls.__doc__ or "")
+    text = text.replace("[options of CloudPortfolio]", options.strip())
+    cls.__doc__ = text.replace("[attributes of CloudPortfolio]", attributes.strip())
+    return cls

@@ -1,0 +1,81 @@
+"""The bootstrap over groups, as weights, and scores that take such weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def group_weights(groups: np.ndarray, resamples: int, seed: int) -> np.ndarray:
+    """Return how often each cloud occurs when whole groups are drawn with replacement.
+
+    Parameters
+    ----------
+    groups : ndarray, shape (N,)
+        The group of each cloud.
+    resamples : int
+        Number of resamples, B.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    ndarray, shape (B, N)
+
+    Examples
+    --------
+    >>> weights = group_weights(np.array(["a", "a", "b"]), 4, seed=0)
+    >>> bool((weights[:, 0] == weights[:, 1]).all()), (weights[:, 1:].sum(1)).tolist()
+    (True, [2.0, 2.0, 2.0, 2.0])
+    """
+    names, members = np.unique(groups, return_inverse=True)
+    count = len(names)
+    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), resamples)
+    return drawn[:, members].astype(np.float64)
+
+
+def weighted_auroc(codes: np.ndarray, probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the AUROC of predictions under each of several sets of weights: (B,).
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (N,)
+        True classes.
+    probabilities : ndarray, shape (N, C)
+        With two classes the area is that of class 1, with more the mean over the areas of each
+        class against the rest, of those that have weight on both sides.
+    weights : ndarray, shape (B, N)
+        How often each cloud counts.
+    """
+    C = probabilities.shape[1]
+    areas = [_area(codes == c, probabilities[:, c], weights) for c in (range(C) if C > 2 else (1,))]
+    with np.errstate(invalid="ignore"):
+        found = np.array(areas)
+        known = np.isfinite(found)
+        total: np.ndarray = np.where(known, found, 0).sum(0) / known.sum(0)
+    return total
+
+
+def _area(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the share of pairs (positive, negative) in the right order, ties counting half."""
+    _, rank = np.unique(scores, return_inverse=True)
+    levels = int(rank.max()) + 1
+    order = np.argsort(rank, kind="stable")
+    starts = np.searchsorted(rank[order], np.arange(levels))
+    up = np.add.reduceat((weights * positive)[:, order], starts, axis=1)
+    down = np.add.reduceat((weights * ~positive)[:, order], starts, axis=1)
+    below = np.cumsum(down, axis=1) - down
+    with np.errstate(invalid="ignore", divide="ignore"):
+        area: np.ndarray = (up * (below + down / 2)).sum(1) / (up.sum(1) * down.sum(1))
+    return area
+
+
+def weighted_r2(y: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the mean R² over the targets (N, t) under each of several sets of weights: (B,)."""
+    share = weights / weights.sum(1, keepdims=True)
+    mean = share @ y
+    spread = share @ y**2 - mean**2
+    error = share @ (y - predicted) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        each = 1 - error / np.where(spread > 0, spread, np.nan)
+        result: np.ndarray = each.mean(1)
+    return result
