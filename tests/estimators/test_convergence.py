@@ -32,9 +32,9 @@ def twins():
     return clouds, np.tile([0, 1], 40), np.repeat(np.arange(40), 2)
 
 
-def fitted(validation: list[float], guess: float, parts: int = 1) -> Fitted:
+def fitted(validation: list[float], guess: float, stopped: bool = False) -> Fitted:
     history = [{"train": 0.1, "validation": loss} for loss in validation]
-    return Fitted(torch.nn.Identity(), int(np.argmin(validation)), history, guess, parts)
+    return Fitted(torch.nn.Identity(), int(np.argmin(validation)), history, guess, stopped)
 
 
 def test_a_fit_has_never_improved_if_guessing_is_as_good():
@@ -43,10 +43,10 @@ def test_a_fit_has_never_improved_if_guessing_is_as_good():
     # as long as validation still improves, or has just begun, training may only be short
     assert not never_improved(fitted([0.9, 0.8, 0.75, 0.7], guess=0.69))
     assert not never_improved(fitted(list(np.linspace(2, 1, 30)), guess=0.69))
-    # with several parts the loss varies less, and fewer epochs show that it does not improve
-    assert never_improved(fitted([0.7] + [0.8] * 4, guess=0.69, parts=5))
+    # the loss of several parts varies less, and fewer epochs show that it does not improve
+    assert never_improved(fitted([0.7] + [0.8] * 4, guess=0.69, stopped=True))
     assert not never_improved(fitted([0.7] + [0.8] * 4, guess=0.69))
-    assert not never_improved(fitted([0.7] + [0.8] * 2, guess=0.69, parts=5))
+    assert not never_improved(fitted([0.68] + [0.8] * 4, guess=0.69, stopped=True))
     assert not never_improved(Fitted(torch.nn.Identity(), 0))  # random forms
 
 

@@ -31,7 +31,11 @@ TRAINING: dict[str, tuple[Any, ...]] = {
     "epochs": (0, 1, 2, -1),
     "batch_size": (0, 1, 5, 12, 10**6),
     "learning_rate": (0, 1e-3, 10, -1, 1e300, "0.1"),
-    "weight_decay": (0, 1, -1, 1e300),
+    "weight_decay": (0, 1, -1, 1e300, "auto", "much"),
+    "scale": ("standard", "isotropic", "robust", None, "log", 1),
+    "components": (None, 1, 2, 3, 0, -1, "2"),
+    "frame": ("absolute", "cloud", "shape", "both", "batch", "centre", None),
+    "members": (1, 2, 3, 0, -1, 2.5),
     "validation_fraction": (0, 0.01, 0.5, 0.99, 1, -0.1),
     "patience": (0, 1, 5),
     "points_per_epoch": (0, 1, 3, 1000, -1, None),
@@ -216,6 +220,71 @@ def test_labels_and_groups(name: str, labels: str, groups: str, fraction: float)
 
     usual = labels in PLAIN and groups in PLAIN_GROUPS and name != "regressor"
     judge("estimators", call, [] if usual else ["y ", "y=", "groups", "class", "label"])
+
+
+#: Covariates by kind, of the clouds to learn from and of those to predict.
+COVARIATES: dict[str, Any] = {
+    "numbers": np.arange(N),
+    "rows": _rng.normal(size=(N, 2)),
+    "table": pd.DataFrame({"age": np.arange(N), "sex": np.where(HALVES, "f", "m")}),
+    "mapping": {"age": list(range(N)), "sex": ["f", "m"] * (N // 2)},
+    "mixed rows": [[i, "ab"[i % 2]] for i in range(N)],
+    "constant": {"age": [0.1] * N, "site": ["x"] * N},
+    "all different": [f"p{i}" for i in range(N)],
+    "categories": pd.DataFrame({"plate": pd.Categorical(np.arange(N) % 3)}),
+    "dates": {"day": pd.date_range("2020", periods=N)},
+    "huge": np.linspace(-1e300, 1e300, N),
+    "tiny": np.linspace(-1e-300, 1e-300, N),
+    "overflowing": 1e308 * np.linspace(-1, 1, N),
+    "one NaN": [np.nan, *range(N - 1)],
+    "one missing": {"sex": [None] + ["f"] * (N - 1)},
+    "mixed": [0, "a"] * (N // 2),
+    "complex": np.arange(N) * 1j,
+    "too few": np.arange(N - 1),
+    "cube": np.zeros((N, 2, 2)),
+    "empty": {},
+    "no columns": np.zeros((N, 0)),
+    "scalar": 3,
+    "word": "covariates",
+    "absent": None,
+}
+#: Batches by kind.
+BATCHES: dict[str, Any] = {
+    "pairs": np.arange(N) // 2,
+    "text": np.where(np.arange(N) < 5, "a", "b"),
+    "one": ["x"] * N,
+    "all different": np.arange(N),
+    "too few": np.arange(3),
+    "missing": [None, 1] * (N // 2),
+    "scalar": 3,
+    "absent": None,
+}
+
+
+@share(0.03)
+@given(
+    name=st.sampled_from(("classifier", "regressor")),
+    learned=st.sampled_from(sorted(COVARIATES)),
+    later=st.none() | st.sampled_from(sorted(COVARIATES)),
+    batch=st.sampled_from((None,) * 4 + tuple(sorted(BATCHES))),
+    later_batch=st.sampled_from(sorted(BATCHES)),
+)
+def test_covariates_and_batches(
+    name: str, learned: str, later: str | None, batch: str | None, later_batch: str
+) -> None:
+    make, _ = ESTIMATORS[name]
+    y = MEANS if name == "regressor" else HALVES
+    own = COVARIATES[learned]
+    other = own if later is None else COVARIATES[later]
+
+    def call() -> Any:
+        if batch is None:
+            estimator = make().fit(CLOUDS, y, covariates=own)
+            return estimator.predict(CLOUDS, covariates=other)
+        estimator = make(frame="batch").fit(CLOUDS, y, covariates=own, batch=BATCHES[batch])
+        return estimator.predict(CLOUDS, covariates=other, batch=BATCHES[later_batch])
+
+    judge("estimators", call, ["covariate", "batch"])
 
 
 @share(0.02)

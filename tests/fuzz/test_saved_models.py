@@ -34,6 +34,11 @@ KINDS: dict[str, Callable[[], Any]] = {
     ),
     "regressor": lambda: pf.PointFormRegressor(**OPTIONS, dtype="float64").fit(CLOUDS, MEANS),
     "transformer": lambda: pf.PointFormTransformer(**OPTIONS, head=0).fit(CLOUDS),
+    "members": lambda: pf.PointFormClassifier(**OPTIONS, members=2, frame="shape").fit(
+        CLOUDS, HALVES
+    ),
+    "components": lambda: pf.PointFormRegressor(**OPTIONS, components=1).fit(CLOUDS, MEANS),
+    "unscaled": lambda: pf.PointFormTransformer(**OPTIONS, scale=None).fit(CLOUDS),
 }
 #: Models in the format of 0.1.0, which has no checksum.
 OLD_KINDS = ("old classifier", "old regressor", "old transformer")

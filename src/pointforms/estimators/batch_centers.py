@@ -26,6 +26,20 @@ def learn_batch_centers(clouds: Sequence[Tensor], batch: np.ndarray) -> dict[Any
     }
 
 
+def without_batches(clouds: Sequence[Tensor], batch: np.ndarray) -> list[Tensor]:
+    """Return clouds in double precision, moved such that all batches have one centre.
+
+    Examples
+    --------
+    >>> clouds = [torch.tensor([[0.0], [2.0]]), torch.tensor([[4.0], [6.0]])]
+    >>> [cloud.tolist() for cloud in without_batches(clouds, np.array(["a", "b"]))]
+    [[[2.0], [4.0]], [[2.0], [4.0]]]
+    """
+    centers = batch_centers(clouds, batch, {})
+    moved = centers.mean(0) - centers
+    return [cloud.double().cpu() + own for cloud, own in zip(clouds, moved, strict=True)]
+
+
 def batch_centers(
     clouds: Sequence[Tensor], batch: np.ndarray, known: Mapping[Any, list[float]]
 ) -> Tensor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from math import ceil, sqrt
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -23,8 +22,7 @@ def never_improved(fitted: Fitted) -> bool:
     mean. Where the validation loss is never below that, the epoch that was kept is a matter of
     chance, and usually one of the first, whose network is almost untrained.
     """
-    # the loss of several parts varies less, and training stops sooner
-    if len(fitted.history) - fitted.best_epoch <= ceil(_SETTLED / sqrt(fitted.parts)):
+    if len(fitted.history) - fitted.best_epoch <= _SETTLED and not fitted.stopped:
         return False
     return fitted.history[fitted.best_epoch]["validation"] >= fitted.guess
 

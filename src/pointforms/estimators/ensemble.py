@@ -120,7 +120,7 @@ def train_ensemble(
                     [losses[i] for i in scouts],
                     [outputs[i].float().cpu().numpy() for i in scouts],
                 )
-                if curve.best_epoch == epoch:
+                if curve.best_epoch == epoch and curve.best < np.inf:
                     curve.states = [
                         run.state(run.running.index(some.index(i)))
                         for i in keepers[d]
@@ -154,7 +154,7 @@ def train_ensemble(
         curve.best_epoch,
         history,
         guess=_guess_loss(targets, plan),
-        parts=parts,
+        stopped=curve.ended,
         out_of_fold=_out_of_fold(curves, plan, targets.probabilities),
         decay=fits[keepers[best][0]].weight_decay,
     )
@@ -219,7 +219,8 @@ def _out_of_fold(curves: Sequence[_Curve], plan: Plan, probabilities: bool) -> n
     """Return what the scouts predict for the clouds they hold out, if every cloud is held out.
 
     For the clouds of a fold, decay and epoch are those of the smallest loss over all other clouds,
-    so that the label of a cloud takes no part in the choice.
+    so that the loss of a cloud takes no part in the choice. (Its label does in one way: networks
+    that hold out other clouds, whose losses count, are trained on it.)
     """
     if not plan.holds_out_all():
         return None

@@ -110,15 +110,15 @@ class Fitted:
     guess : float, default nan
         The validation loss of a prediction that is the same for all clouds, learned from the
         training labels alone.
-    parts : int, default 1
-        Number of parts of the clouds whose losses chose the epoch.
+    stopped : bool, default False
+        Whether training ended because the loss of several parts no longer improved.
     """
 
     model: nn.Module
     best_epoch: int
     history: list[dict[str, float]] = field(default_factory=list)
     guess: float = np.nan
-    parts: int = 1
+    stopped: bool = False
 
 
 class Store(Protocol):

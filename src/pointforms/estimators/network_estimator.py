@@ -246,7 +246,7 @@ class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             clouds, targets = [clouds[i] for i in kept], targets.subset(kept)
             groups = None if groups is None else groups[kept]
             batch = None if batch is None else batch[kept]
-        self.adapt(clouds)
+        self.adapt(clouds, batch)
         prepared = self.prepare(clouds)
         self._forget("batch_centers_", "oof_predictions_")
         if batch is not None:

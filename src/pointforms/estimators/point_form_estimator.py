@@ -159,10 +159,10 @@ class PointFormEstimator(PointFormOptions):
             chosen.append(stores[key])
         return chosen
 
-    def adapt(self, clouds: Any) -> None:
+    def adapt(self, clouds: Any, batch: np.ndarray | None = None) -> None:
         """Learn units, neighbour count and dimension from training clouds or their Gram fields."""
         clouds = self._checked(clouds)
-        super().adapt(clouds)
+        super().adapt(clouds, batch)
         self._forget("neighbors_", "dimension_")
         if self.units is not None and not isinstance(clouds[0], GramField):
             clouds = self.units.scaled(self._in_units(clouds))

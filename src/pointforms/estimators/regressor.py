@@ -30,16 +30,20 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
         Standard deviation of each target over the training clouds.
     single_target_ : bool
         Whether y had one number per cloud, rather than a row.
-    model_ : PointFormNetwork
-        The trained network, whose outputs are standardised targets.
+    model_ : PointFormNetwork or AverageNetwork
+        The trained network, or the average of several, whose outputs are standardised targets.
     n_features_in_ : int
         Number of features of the clouds, D.
     feature_names_in_ : ndarray of str, shape (D,)
         Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
         x0, x1, … Later clouds with the same names in another order are put in this order.
-    center_, unit_ : ndarray, shape (D,)
-        What is subtracted from each feature and what it is divided by, unless scale=None.
-    oof_predictions_ : ndarray, shape (N, C) or as y
+    center_ : ndarray, shape (D,)
+        The centre of each feature over the training points, where clouds are scaled or framed.
+    unit_ : ndarray, shape (D,)
+        What each feature is divided by, where clouds are scaled or framed.
+    axes_ : list of list of float, shape (components, D)
+        The principal axes, where there are `components`.
+    oof_predictions_ : ndarray, shape (N,) or (N, targets)
         Where several networks hold out parts of the training clouds: the prediction for each cloud
         by those that used it neither for training nor for choosing their epoch; NaN for a cloud of
         weight 0. It is not saved.

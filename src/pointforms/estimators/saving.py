@@ -276,9 +276,11 @@ def _network(estimator: Any, header: dict[str, Any]) -> torch.nn.Module:
     members = {name.split(".")[1] for name in header if name.startswith(_MEMBERS)}
     outputs = _outputs(estimator, header)
     with torch.device("meta"):
-        networks = [estimator._new_model(outputs) for _ in range(max(1, len(members)))]
-        network: torch.nn.Module = networks[0]
+        network: torch.nn.Module = estimator._new_model(outputs)
         if members:
+            if len(header) < len(members) * len(network.state_dict()):
+                raise ValueError(f"it has too few weights for {len(members)} members")
+            networks = [network] + [estimator._new_model(outputs) for _ in range(len(members) - 1)]
             network = AverageNetwork(networks, isinstance(estimator, ClassifierMixin))
         network = network.to(getattr(torch, estimator.dtype))
     expected = network.state_dict()

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pointforms.clouds import plain_clouds
-from pointforms.estimators.batch_centers import batch_centers
+from pointforms.estimators.batch_centers import batch_centers, without_batches
 from pointforms.estimators.per_cloud import one_per_cloud
 from pointforms.estimators.units import Scale, Units
 from pointforms.nn.frames import Frame, inputs_of
@@ -30,7 +30,7 @@ class ScalesClouds(TakesClouds):
     dtype: Literal["float32", "float64"]
     batch_centers_: dict[Any, list[float]]
 
-    def adapt(self, clouds: Any) -> None:
+    def adapt(self, clouds: Any, batch: np.ndarray | None = None) -> None:
         """Learn from training clouds what needs no labels: the units of their features.
 
         `fit` calls it. Whoever trains networks directly, by `make_store` and `train_networks`,
@@ -40,6 +40,8 @@ class ScalesClouds(TakesClouds):
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
             The training clouds, or what `prepare` returned for them.
+        batch : ndarray, shape (N,), or None, default None
+            The batch of each cloud. Differences between batches do not count as spread.
         """
         self._forget("center_", "unit_", "axes_")
         if not self._learns_units():
@@ -52,7 +54,10 @@ class ScalesClouds(TakesClouds):
         scale = self.scale
         if scale is None and self.components is None:
             scale = "standard"  # of what the network reads; the geometry stays as it is
-        units = Units.learn(plain_clouds(clouds), scale, self.components)
+        points = plain_clouds(clouds)
+        if batch is not None:
+            points = without_batches(points, batch)
+        units = Units.learn(points, scale, self.components)
         self.n_features_in_ = len(units.center)
         self.center_, self.unit_ = units.center.numpy(), units.unit.numpy()
         if units.axes is not None:

@@ -36,16 +36,20 @@ class PointFormTransformer(
 
     Attributes
     ----------
-    model_ : PointFormNetwork
-        The network whose readouts are the features.
+    model_ : PointFormNetwork or AverageNetwork
+        The network whose readouts are the features, or several of them as members.
     n_features_in_ : int
         Number of features of the clouds, D.
     feature_names_in_ : ndarray of str, shape (D,)
         Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
         x0, x1, … Later clouds with the same names in another order are put in this order.
-    center_, unit_ : ndarray, shape (D,)
-        What is subtracted from each feature and what it is divided by, unless scale=None.
-    oof_predictions_ : ndarray, shape (N, C) or as y
+    center_ : ndarray, shape (D,)
+        The centre of each feature over the training points, where clouds are scaled or framed.
+    unit_ : ndarray, shape (D,)
+        What each feature is divided by, where clouds are scaled or framed.
+    axes_ : list of list of float, shape (components, D)
+        The principal axes, where there are `components`.
+    oof_predictions_ : ndarray, shape (N, C), (N,) or (N, targets)
         Where several networks hold out parts of the training clouds: the prediction for each cloud
         by those that used it neither for training nor for choosing their epoch; NaN for a cloud of
         weight 0. It is not saved.
@@ -115,7 +119,7 @@ class PointFormTransformer(
     def _draw_forms(self, clouds: Sequence[Any], batch: np.ndarray | None) -> None:
         self._keep_names(clouds)
         self._forget("batch_centers_", "covariates_", "oof_predictions_")
-        self.adapt(clouds)
+        self.adapt(clouds, batch)
         prepared = self.prepare(clouds)
         if batch is not None:
             self.batch_centers_ = learn_batch_centers(plain_clouds(prepared), batch)
