@@ -72,6 +72,11 @@ class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ig
                 )
         return summaries
 
+    def width(self, features: int) -> int:
+        """Return the number of summaries of a cloud with D features."""
+        covariances = features * (features + 1) // 2 if self.covariance else 0
+        return features * (2 + len(self.quantiles)) + covariances
+
     def _summary(self, points: np.ndarray) -> np.ndarray:
         mean = points.mean(0)
         parts = [mean, points.std(0), np.quantile(points, list(self.quantiles), axis=0).ravel()]

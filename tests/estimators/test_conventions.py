@@ -23,6 +23,7 @@ from tests.helpers.tiny_estimators import (
     CLASSIFIERS,
     KINDS,
     NAMES,
+    REGRESSORS,
     answers,
     make_quick,
     slow_besides,
@@ -95,7 +96,7 @@ class TestParameters:
     def test_the_kind_is_declared(self, name):
         estimator = tiny(name)
         assert is_classifier(estimator) == (name in CLASSIFIERS)
-        assert is_regressor(estimator) == (name == "PointFormRegressor")
+        assert is_regressor(estimator) == (name in REGRESSORS)
 
 
 class TestBeforeFit:

@@ -13,6 +13,7 @@ from tests.helpers.tiny_estimators import (
     CLASSIFIERS,
     KINDS,
     NAMES,
+    REGRESSORS,
     make_quick,
     some_clouds,
     targets,
@@ -67,6 +68,7 @@ INVALID: dict[str, list[Any]] = {
     "n_jobs": [0, -2, 1.5, True, NAN, "all", [1]],
     "neighbors": [*COUNT, "all"],
     "network": ["resnet", "", 3, None, True, NAN, ["mlp"]],
+    "parts": [(), "linear", ["trees"], [3], ("linear", "linear"), {"linear"}, None, True],
     "patience": COUNT,
     "points_per_epoch": [value for value in COUNT if value is not None],
     "progress": FLAG,
@@ -79,6 +81,7 @@ INVALID: dict[str, list[Any]] = {
     "spectra": FLAG,
     "spectrum": WORD,
     "terms": COUNT,
+    "time_limit": [*NUMBER[:5], NUMBER[6], 1j, 0, -1.0],
     "truncation": FLAG,
     "validation_fraction": [*NUMBER, -0.1, 1, 1.5],
     "weight_decay": [*NUMBER, -1e-9, "automatic"],
@@ -221,7 +224,7 @@ def test_other_arguments_are_checked_before_geometry(name, no_geometry):
         cases += [(CLOUDS, bad, None, None, message) for bad, message in BAD_LABELS]
         one_class = (np.arange(16) % 2).tolist()
         cases.append((CLOUDS, y, None, one_class, "sample_weight is 0 for all clouds of the class"))
-    if name == "PointFormRegressor":
+    if name in REGRESSORS:
         cases += [(CLOUDS, bad, None, None, message) for bad, message in BAD_NUMBERS]
     for clouds, labels, groups, weights, message in cases:
         with pytest.raises((ValueError, TypeError), match=message):

@@ -334,7 +334,7 @@ class TestDamage:
             ({"options__device": "meta"}, "device='meta' holds no numbers"),
             ({"options__device": "toaster"}, "toaster"),
             ({"options__device": 0}, "device=0: expected text"),
-            ({"options__dtype": "float64"}, r"are \('F32', .*\): its options describe \('F64'"),
+            ({"options__dtype": "float64"}, "are float32 .*: its options describe float64"),
             ({"options__forms": 3}, "its weights .* its options describe"),
             ({"options__hidden": [50000, 50000]}, "its weights .* its options describe"),
             ({"options__hidden": [4] * 10**4}, "more layers than it has weights"),
@@ -381,7 +381,7 @@ class TestDamage:
             (lambda old: {"mean": old["mean"] * np.nan}, "'mean' are not finite"),
             (lambda old: {"more": torch.zeros(1)}, "weights 'more', which its options do not desc"),
             (lambda old: {"mean": torch.zeros(3)}, "weights 'mean' are .*: its options describe"),
-            (lambda old: {"mean": old["mean"].double()}, "weights 'mean' are .*'F64'"),
+            (lambda old: {"mean": old["mean"].double()}, "weights 'mean' are float64"),
         ],
     )
     def test_the_weights_are_not_trusted(self, weights, message, tmp_path):

@@ -9,6 +9,8 @@ import pytest
 
 import pointforms as pf
 from pointforms.models import classical
+from pointforms.models.portfolio.forest import ForestHead
+from pointforms.models.portfolio.heads import HEADS
 from pointforms.models.registry import MODELS, make
 
 POINT_FORMS: dict[str, Any] = {
@@ -16,22 +18,32 @@ POINT_FORMS: dict[str, Any] = {
     "PointFormRegressor": pf.PointFormRegressor,
     "PointFormTransformer": pf.PointFormTransformer,
 }
-NAMES = [*POINT_FORMS, *MODELS]
-CLASSIFIERS = [n for n in NAMES if n not in ("PointFormRegressor", "PointFormTransformer")]
+_PORTFOLIOS: dict[str, Any] = {"CloudRegressor": pf.CloudRegressor}  # the classifier is a model
+NAMES = [*POINT_FORMS, *_PORTFOLIOS, *MODELS]
+REGRESSORS = ["PointFormRegressor", "CloudRegressor"]
+CLASSIFIERS = [n for n in NAMES if n not in (*REGRESSORS, "PointFormTransformer")]
 # One of each kind of code, for checks that fit many times.
 KINDS = [
-    *POINT_FORMS, "logistic-regression", "random-forest", "svm", "mlp", "gcn", "hodge",
-    "random-forms",
+    *POINT_FORMS, "CloudRegressor", "cloud-classifier", "logistic-regression", "random-forest",
+    "svm", "mlp", "gcn", "hodge", "random-forms",
 ]  # fmt: skip
 _TINY = {
     "forms": 2, "hidden": (4,), "head": 4, "neighbors": 4, "dimension": 1, "epochs": 2,
     "batch_size": 8, "directions": 2, "max_features": 9, "degrees": (1,), "spectra": False,
+    "parts": ("linear", "forest"),
 }  # fmt: skip
+
+
+class SmallForest(ForestHead):
+    """A forest of 8 trees, unless a file has another number."""
+
+    def __init__(self, classes: int | None, trees: int = 8) -> None:
+        super().__init__(classes, trees)
 
 
 def tiny(name: str, **options: Any) -> Any:
     """Return an estimator that is not fitted."""
-    maker = POINT_FORMS.get(name)
+    maker = (POINT_FORMS | _PORTFOLIOS).get(name)
     estimator = maker(random_state=0) if maker else make(name, random_state=0)
     for key, owned in estimator.get_params().items():
         own = key.rpartition("__")[2]
@@ -41,12 +53,13 @@ def tiny(name: str, **options: Any) -> Any:
 
 
 def make_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let classical heads choose between few options, and grow few trees."""
+    """Let heads choose between few options, and grow few trees."""
     monkeypatch.setattr(classical, "_LOGISTIC_C", np.array([0.1, 1.0]))
     monkeypatch.setattr(classical, "_SVM_C", (1.0,))
     monkeypatch.setattr(classical, "_SVM_GAMMA", (0.3,))
     monkeypatch.setattr(classical, "_TREES", 8)
     monkeypatch.setattr(classical, "_TREES_TO_CHOOSE", 4)
+    monkeypatch.setitem(HEADS, "forest", SmallForest)
 
 
 def some_clouds(D: int = 3, count: int = 16) -> list[np.ndarray]:
@@ -56,8 +69,8 @@ def some_clouds(D: int = 3, count: int = 16) -> list[np.ndarray]:
 
 
 def targets(name: str, count: int = 16) -> np.ndarray:
-    """Classes 0 and 1, or numbers for the regressor."""
-    return np.linspace(-1, 1, count) ** 3 if name == "PointFormRegressor" else np.arange(count) % 2
+    """Classes 0 and 1, or numbers for a regressor."""
+    return np.linspace(-1, 1, count) ** 3 if name in REGRESSORS else np.arange(count) % 2
 
 
 def answers(estimator: Any, clouds: Any) -> np.ndarray:

@@ -102,7 +102,7 @@ class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     def check_options(self) -> None:
         """Raise an error if an option has a value that no fit can work with."""
         super().check_options()
-        _check_device(self.device)
+        check_device(self.device)
 
     def make_stores(
         self, prepared: Sequence[Any], trainings: Sequence[np.ndarray]
@@ -330,7 +330,7 @@ def _start_at(model: nn.Module, guess: np.ndarray) -> None:
             last.bias.add_(torch.from_numpy(guess).to(last.bias))
 
 
-def _check_device(device: str) -> None:
+def check_device(device: str) -> None:
     """Raise an error unless torch can compute on a device."""
     try:
         torch.zeros(1, device=device).item()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -26,6 +26,8 @@ from pointforms.estimators.covariates import (
 from pointforms.estimators.fits import Fit
 from pointforms.estimators.point_form_options import PointFormOptions, check_projector
 from pointforms.estimators.prediction import apply
+from pointforms.estimators.saved_networks import restore_network, save_network
+from pointforms.estimators.saved_state import SavedState
 from pointforms.estimators.saved_values import Attribute, Floats, Names
 from pointforms.estimators.targets import Targets
 from pointforms.exterior import check_degree
@@ -34,6 +36,7 @@ from pointforms.geometry.settings import GramSettings
 from pointforms.nn.average import first_member
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.stores import FieldStore
+from pointforms.support.saved_classes import register_class
 
 # Number of clouds on which the unit of the comparison matrices is measured.
 _CALIBRATION_CLOUDS = 64
@@ -64,7 +67,7 @@ class PointFormEstimator(PointFormOptions):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        saving.register(cls)
+        register_class(cls.__name__, cls)
 
     # --- geometry ---------------------------------------------------------------------------
 
@@ -288,3 +291,14 @@ class PointFormEstimator(PointFormOptions):
         """
         check_is_fitted(self, "model_")
         saving.save(self, folder)
+
+    def _to_saved(self) -> SavedState:
+        return save_network(self)
+
+    @classmethod
+    def _from_saved(cls, state: SavedState) -> Self:
+        restored: Self = restore_network(cls, state)
+        return restored
+
+    def _to_device(self) -> None:
+        self.model_ = self.model_.to(self.device)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import torch
 from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 
 from pointforms.support.options import shown
@@ -35,7 +36,7 @@ class Attribute:
     type : type
         Type of the value, as pydantic understands it; for arrays `Labels`, `Names` or `Floats`.
     length : {"features", "outputs"} or None, default None
-        The value has one entry per feature of the clouds, or per output of the network.
+        The value has one entry per feature of the clouds, or per output of the estimator.
     optional : bool, default False
         Whether an estimator may lack the attribute, such as one saved by an older version.
     """
@@ -73,7 +74,7 @@ Floats = Annotated[np.ndarray, AfterValidator(_floats)]
 
 
 def pack(estimator: Any) -> dict[str, Any]:
-    """Return options and fitted attributes as JSON has them."""
+    """Return class, options and fitted attributes as JSON has them."""
     options = {
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in estimator.get_params(deep=False).items()
@@ -85,16 +86,38 @@ def pack(estimator: Any) -> dict[str, Any]:
         if not attribute.optional or hasattr(estimator, name)
     }
     return {
+        "class": type(estimator).__name__,
         "options": {name: _plain(value) for name, value in options.items()},
         "learned": {name: _plain(value) for name, value in learned.items()},
     }
 
 
-def restore_options(cls: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a class from what :func:`pack` made of them.
+def restore_estimator(
+    cls: Any, config: Mapping[str, Any], missing: Mapping[str, Any] | None = None
+) -> Any:
+    """Return an estimator that is not fitted, with the options that :func:`pack` was given.
 
-    Their names are checked, their values are not: `check_options` of the estimator does that.
+    If the machine lacks the device of the options, the estimator has the CPU instead.
+
+    Parameters
+    ----------
+    cls : type
+        The class.
+    config : mapping
+        What :func:`pack` returned.
+    missing : mapping, optional
+        Options whose default is not what they are if the configuration lacks them.
     """
+    options = {**(missing or {}), **_restored_options(cls, _entries(config, "options"))}
+    estimator = cls(**options)
+    if isinstance(estimator.device, str) and not _is_available(estimator.device):
+        estimator.device = "cpu"
+    estimator.check_options()
+    return estimator
+
+
+def _restored_options(cls: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options whose names are checked; `check_options` checks their values."""
     options = {}
     for name, value in saved.items():
         if name not in cls._get_param_names():
@@ -105,19 +128,20 @@ def restore_options(cls: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def restore_learned(cls: Any, saved: Mapping[str, Any], outputs: int) -> dict[str, Any]:
+def restore_learned(cls: Any, config: Mapping[str, Any], outputs: int) -> dict[str, Any]:
     """Return the fitted attributes of a class from what :func:`pack` made of them, checked.
 
     Parameters
     ----------
     cls : type
         The class, which declares its attributes in `_learned`.
-    saved : mapping
-        The attributes by their names.
+    config : mapping
+        What :func:`pack` returned.
     outputs : int
-        Number of outputs of the network.
+        Number of outputs of the estimator: classes, or targets.
     """
     declared: dict[str, Attribute] = cls._learned
+    saved = _entries(config, "learned")
     for name in saved:
         if name not in declared and name not in _RETIRED:
             raise ValueError(f"{name!r} is no fitted attribute: {suggest(name, declared)}")
@@ -156,6 +180,23 @@ def _label(key: str, labels: set[Any]) -> Any:
         if isinstance(value, int | float) and value in labels:
             return value
     return key
+
+
+def _entries(config: Mapping[str, Any], key: str) -> dict[str, Any]:
+    entries = config.get(key)
+    if not isinstance(entries, dict):
+        raise ValueError(f"its configuration is damaged: no {key}")
+    return entries
+
+
+def _is_available(device: str) -> bool:
+    if torch.device(device).type == "meta":
+        raise ValueError(f"device={device!r} holds no numbers")
+    try:
+        torch.empty(0, device=device)
+    except Exception:  # torch has many for a device that is not there
+        return False
+    return True
 
 
 def _checked(name: str, kind: Any, value: Any) -> Any:

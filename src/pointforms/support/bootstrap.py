@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+# A variance below this share of the mean square is one of equal numbers.
+_ROUNDING = 1e-12
+
 
 def group_weights(groups: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     """Return how often each cloud occurs when whole groups are drawn with replacement.
@@ -70,12 +73,16 @@ def _area(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> np.n
 
 
 def weighted_r2(y: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the mean R² over the targets (N, t) under each of several sets of weights: (B,)."""
+    """Return the mean R² over the targets (N, t) under each of several sets of weights: (B,).
+
+    R² of a target that does not vary is 1 if its predictions are exact, and 0 otherwise, as in
+    scikit-learn.
+    """
     share = weights / weights.sum(1, keepdims=True)
-    mean = share @ y
-    spread = share @ y**2 - mean**2
-    error = share @ (y - predicted) ** 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        each = 1 - error / np.where(spread > 0, spread, np.nan)
-        result: np.ndarray = each.mean(1)
+    centred = y - y.mean(0)  # against rounding
+    mean, square = share @ centred, share @ centred**2
+    spread, error = square - mean**2, share @ (y - predicted) ** 2
+    varies = spread > _ROUNDING * square
+    each = np.where(varies, 1 - error / np.where(varies, spread, 1.0), error == 0)
+    result: np.ndarray = each.mean(1)
     return result

@@ -10,9 +10,11 @@ from sklearn.base import ClassifierMixin
 
 from pointforms.clouds import cloud_list
 from pointforms.estimators.metrics import scores
+from pointforms.estimators.saved_values import Attribute, Labels
 from pointforms.estimators.targets import ClassTargets, Targets
 from pointforms.models.portfolio.portfolio import CloudPortfolio, documents_portfolio
 from pointforms.support.options import Positive
+from pointforms.support.suggestions import suggests_parameters
 
 
 @documents_portfolio
@@ -58,6 +60,8 @@ class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
     >>> clf.fit(task.clouds, task.labels, groups=task.groups).predict_proba(task.clouds).shape
     (20, 2)
     """
+
+    _learned = CloudPortfolio._learned | {"classes_": Attribute(Labels, "outputs")}
 
     class_weight: Literal["balanced"] | dict[Any, Positive] | None = None
 
@@ -143,3 +147,6 @@ class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
         best = self.predict_proba(clouds, covariates, batch).argmax(1)
         labels: np.ndarray = self.classes_[best]
         return labels
+
+
+CloudClassifier.__init__ = suggests_parameters(CloudClassifier.__init__)  # type: ignore[method-assign]

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from pydantic import FiniteFloat
 from sklearn.base import RegressorMixin
 
 from pointforms.clouds import cloud_list
+from pointforms.estimators.saved_values import Attribute
 from pointforms.estimators.targets import NumberTargets, Targets
 from pointforms.models.portfolio.portfolio import CloudPortfolio, documents_portfolio
 from pointforms.support.bootstrap import weighted_r2
+from pointforms.support.suggestions import suggests_parameters
 
 
 @documents_portfolio
@@ -45,6 +48,12 @@ class CloudRegressor(RegressorMixin, CloudPortfolio):  # type: ignore[misc]
     >>> reg.fit(task.clouds, size).predict(task.clouds[:3]).shape
     (3,)
     """
+
+    _learned = CloudPortfolio._learned | {
+        "target_mean_": Attribute(list[FiniteFloat], "outputs"),
+        "target_scale_": Attribute(list[FiniteFloat], "outputs"),
+        "single_target_": Attribute(bool),
+    }
 
     def fit(
         self,
@@ -110,3 +119,6 @@ class CloudRegressor(RegressorMixin, CloudPortfolio):  # type: ignore[misc]
         """
         numbers = self._predict(clouds, covariates, batch) * self.target_scale_ + self.target_mean_
         return numbers[:, 0] if self.single_target_ else numbers
+
+
+CloudRegressor.__init__ = suggests_parameters(CloudRegressor.__init__)  # type: ignore[method-assign]

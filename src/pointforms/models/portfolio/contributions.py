@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+from pydantic import ConfigDict
 
 from pointforms.support.bootstrap import group_weights, weighted_auroc, weighted_r2
 
@@ -38,6 +40,9 @@ class Contribution:
     >>> str(one).partition(" (")[0]
     'geometry adds +0.031 [0.012, 0.050] AUROC to summaries alone'
     """
+
+    # what a saved one must be
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     part: str
     to: str

@@ -143,7 +143,7 @@ class ForestHead:
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the mean prediction of the forests of all folds: (N, C) or (N, t)."""
         arrays = self.arrays()
-        X = checked_features(X, int(arrays["features"][0]))
+        X = checked_features(X, self.features)
         count = len(arrays["roots"])
         return np.asarray(sum(self._predict_by(fold, X) for fold in range(count)) / count)
 
@@ -161,6 +161,16 @@ class ForestHead:
         if not self._arrays:
             raise NotFittedError("ForestHead is not fitted")
         return dict(self._arrays)
+
+    @property
+    def features(self) -> int:
+        """Number of features, f."""
+        return int(self.arrays()["features"][0])
+
+    @property
+    def outputs(self) -> int:
+        """Number of classes or targets."""
+        return int(self.arrays()["leaves"].shape[1])
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], classes: int | None) -> Self:

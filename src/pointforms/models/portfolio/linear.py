@@ -122,7 +122,7 @@ class LinearHead:
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the mean prediction of the models of all folds: (N, C) or (N, t)."""
         arrays = self.arrays()
-        X = checked_features(X, arrays["centre"].shape[1])
+        X = checked_features(X, self.features)
         predictions: Any = 0.0
         with threadpool_limits(1, user_api="blas"):
             for centre, scale, *model in zip(*arrays.values(), strict=True):
@@ -143,6 +143,16 @@ class LinearHead:
         if not self._arrays:
             raise NotFittedError("LinearHead is not fitted")
         return dict(self._arrays)
+
+    @property
+    def features(self) -> int:
+        """Number of features, f."""
+        return int(self.arrays()["centre"].shape[1])
+
+    @property
+    def outputs(self) -> int:
+        """Number of classes or targets."""
+        return int(self.arrays()["intercept"].shape[1])
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], classes: int | None) -> Self:

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from pointforms.estimators.targets import ClassTargets, Targets
+from pointforms.models.portfolio.common_prior import class_frequencies
 
 # Smallest probability whose logarithm is pooled.
 _SMALLEST = 1e-4
@@ -91,8 +92,7 @@ def constant_output(targets: Targets) -> np.ndarray:
     """Return the best output that is the same for all clouds: (K,)."""
     if not isinstance(targets, ClassTargets):
         return np.zeros(targets.outputs)
-    counts = np.bincount(targets.values, targets.sample_weight, targets.outputs)
-    return np.asarray(np.log(counts / counts.sum()))
+    return np.asarray(np.log(class_frequencies(targets)))
 
 
 def _outputs(predicted: np.ndarray, constant: np.ndarray, probabilities: bool) -> np.ndarray:

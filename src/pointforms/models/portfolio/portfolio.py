@@ -6,9 +6,9 @@ import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -26,29 +26,30 @@ from pointforms.estimators.covariates import (
     learn_covariates,
 )
 from pointforms.estimators.held_out import MOST_PARTS, held_out_folds
+from pointforms.estimators.network_estimator import check_device
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
-from pointforms.estimators.targets import Targets
+from pointforms.estimators.targets import ClassTargets, Targets
 from pointforms.estimators.units import Scale
-from pointforms.geometry.settings import Dimension
+from pointforms.geometry.settings import Dimension, GramSettings
+from pointforms.models.portfolio.common_prior import with_common_prior
 from pointforms.models.portfolio.contributions import Contribution, contribution
-from pointforms.models.portfolio.forest import ForestHead
 from pointforms.models.portfolio.geometry_part import (
     GeometryOptions,
     SharedGeometry,
     fit_point_forms,
 )
-from pointforms.models.portfolio.linear import LinearHead
+from pointforms.models.portfolio.heads import HEADS, Head
 from pointforms.models.portfolio.pooling import Pool, constant_output, cross_fitted_pool
+from pointforms.models.portfolio.saved_portfolio import SavesPortfolio
 from pointforms.summaries import PooledSummaries
 from pointforms.support.blame import warn_caller
 from pointforms.support.cloud_estimator import TakesClouds
-from pointforms.support.options import Count, Positive, RandomState
+from pointforms.support.options import Count, NotEmpty, Positive, RandomState, shown
 from pointforms.support.progress import track
 
 #: Parts of a portfolio by name, the quickest first.
 PartName = Literal["linear", "forest", "forms", "centred forms"]
 ALL_PARTS: tuple[PartName, ...] = ("linear", "forest", "forms", "centred forms")
-_HEADS: dict[str, Any] = {"linear": LinearHead, "forest": ForestHead}
 _FORMS: dict[str, GeometryOptions] = {
     "forms": GeometryOptions("absolute", (0, 1)),
     "centred forms": GeometryOptions("cloud", (0, 1)),
@@ -58,7 +59,7 @@ _POINTS, _HIDDEN = 64, (32, 32)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
+class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of the portfolios.
 
     Parts are trained once per fold of the training clouds. What they predict for the clouds of that
@@ -109,7 +110,7 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         Their names, if the clouds of `fit` had any.
     """
 
-    parts: Sequence[PartName] = ALL_PARTS
+    parts: Annotated[Sequence[PartName], NotEmpty()] = ALL_PARTS
     scale: Scale | None = "standard"
     neighbors: int | Literal["auto"] = "auto"
     dimension: Dimension = None
@@ -119,6 +120,14 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     cache: str | os.PathLike[str] | None = None
     n_jobs: Literal[-1] | Count | None = None
     progress: bool = False
+
+    def check_options(self) -> None:
+        """Raise an error if an option has a value that no fit can work with."""
+        super().check_options()
+        GramSettings.among(self.get_params(deep=False))
+        check_device(self.device)
+        if len(set(self.parts)) < len(self.parts):
+            raise ValueError(f"parts={shown(self.parts)}: expected different names")
 
     def prepare(self, clouds: Any) -> list[Tensor]:
         """Return the clouds, checked; a portfolio computes everything else in `fit`."""
@@ -141,27 +150,21 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             self.batch_centers_ = learn_batch_centers(own, labels[kept])
             points = self._centred(points, labels)
         if covariates is not None:
-            self.covariates_: list[CovariateColumn] = learn_covariates(covariates, count)
-        summaries = self._summaries(points, covariates)
-        points, summaries = [points[i] for i in kept], summaries[kept]
-        targets = targets.subset(kept)
+            self.covariates_: list[CovariateColumn] = learn_covariates(covariates, count, kept)
+        points = [points[i] for i in kept]
+        summaries = self._summaries(points, covariates, count, kept)
+        targets = _with_weights(targets.subset(kept))
         groups = None if groups is None else groups[kept]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         divisions = held_out_folds(targets.values, groups, MOST_PARTS, seed, targets.stratify)
         if not len(divisions):
-            raise ValueError(
-                "the clouds cannot be divided into two parts with every class in both: expected "
-                "at least two groups per class"
-                if targets.stratify
-                else "there is one group of clouds: expected at least two"
-            )
+            raise ValueError(_reason_for_no_folds(targets, groups))
         folds = divisions[0]
         deadline = None if self.time_limit is None else start + self.time_limit
         predicted = self._fit_parts(points, summaries, targets, folds, seed, deadline)
         names = list(predicted)
         stacked = np.stack([predicted[name] for name in names])
         self.pool_ = Pool.learn(stacked, targets, np.arange(len(folds)))
-        self.weights_ = dict(zip([*names, "constant"], self.pool_.weights.tolist(), strict=True))
         pooled = cross_fitted_pool(stacked, targets, folds)
         self.oof_predictions_ = _placed(targets.restored(pooled), kept, count)
         names_of_groups = np.arange(len(folds)) if groups is None else groups
@@ -197,8 +200,8 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
                 if predicted and left is not None and left <= 0:
                     left_out.append(name)
                     continue
-                if name in _HEADS:
-                    head = _HEADS[name](classes=classes)
+                if name in HEADS:
+                    head = HEADS[name](classes=classes)
                     found = head.fit(
                         summaries,
                         targets.values,
@@ -214,7 +217,7 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
                     self.parts_[name], found = fit_point_forms(
                         geometry, _FORMS[name], targets, folds, seed, share
                     )
-                predicted[name] = _with_common_prior(found, targets, folds)
+                predicted[name] = with_common_prior(found, targets, folds)
                 advance(1)
         if left_out:
             warn_caller(f"time_limit={self.time_limit} has passed: left out {', '.join(left_out)}")
@@ -248,7 +251,7 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         """
         families = {
             "geometry": [name for name in predicted if name in _FORMS],
-            "summaries": [name for name in predicted if name in _HEADS],
+            "summaries": [name for name in predicted if name in HEADS],
         }
         if not all(families.values()):
             return {}
@@ -300,11 +303,11 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             points = self._centred(points, one_per_cloud("batch", batch, len(points)))
         elif batch is not None:
             raise ValueError("batch is given, but fit had none")
-        summaries = self._summaries(points, covariates)
+        summaries = self._summaries(points, covariates, len(points))
         fields: Any = None
         results = []
         for part in self.parts_.values():
-            if isinstance(part, LinearHead | ForestHead):
+            if isinstance(part, Head):
                 results.append(part.predict(summaries))
                 continue
             if fields is None:  # all networks share their geometry
@@ -313,8 +316,10 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             results.append(part.predict_proba(fields) if probabilities else part.predict(fields))
         return np.stack(results)
 
-    def _summaries(self, points: Sequence[Tensor], covariates: Any) -> np.ndarray:
-        """Return pooled summaries, and covariates beside them: (N, f)."""
+    def _summaries(
+        self, points: Sequence[Tensor], covariates: Any, count: int, rows: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return pooled summaries, and beside them covariates, or some rows of them: (N, f)."""
         values: np.ndarray = PooledSummaries().fit_transform(points)
         learned = getattr(self, "covariates_", None)
         if learned is None:
@@ -324,7 +329,7 @@ class CloudPortfolio(TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         if covariates is None:
             names = ", ".join(column["name"] for column in learned)
             raise ValueError(f"covariates is None: expected those of fit, {names}")
-        return np.hstack([values, encode_covariates(covariates, learned, len(points))])
+        return np.hstack([values, encode_covariates(covariates, learned, count, rows)])
 
     def _centred(self, points: Sequence[Tensor], batch: np.ndarray) -> list[Tensor]:
         centers = batch_centers(points, batch, self.batch_centers_)
@@ -343,23 +348,28 @@ def _placed(values: np.ndarray, kept: np.ndarray, count: int) -> np.ndarray:
     return result
 
 
-def _with_common_prior(predicted: np.ndarray, targets: Targets, folds: np.ndarray) -> np.ndarray:
-    """Return out-of-fold probabilities as if every fold had left the same class frequencies.
+def _with_weights(targets: Targets) -> Targets:
+    """Return targets whose weights of classes have become weights of clouds.
 
-    The more clouds of a class a fold holds out, the fewer its model was trained on. Without this,
-    held-out clouds of a rare class would be predicted with a little less of it than others, and a
-    model that has learned nothing would be worse than chance.
+    All parts, in all folds, then weigh a cloud alike. Classes that every fold balances anew would
+    have other weights where more of their clouds are held out.
     """
-    if not targets.probabilities:
-        return predicted
-    counts = np.bincount(targets.values, minlength=targets.outputs) / len(folds)
-    result = predicted.copy()
-    for fold in np.unique(folds):
-        inside = folds == fold
-        own = np.bincount(targets.values[~inside], minlength=targets.outputs) / (~inside).sum()
-        result[inside] *= counts / own
-    result /= result.sum(1, keepdims=True)
-    return result
+    if not isinstance(targets, ClassTargets) or targets.class_weight is None:
+        return targets
+    weights = targets.weights(np.arange(len(targets.values)))
+    return replace(targets, class_weight=None, sample_weight=weights)
+
+
+def _reason_for_no_folds(targets: Targets, groups: np.ndarray | None) -> str:
+    """Return why clouds cannot be divided into two folds."""
+    what = "cloud" if groups is None else "group of clouds"
+    names = np.arange(len(targets.values)) if groups is None else groups
+    if not isinstance(targets, ClassTargets):
+        return f"there is one {what}: expected at least two"
+    for code, label in enumerate(targets.classes.tolist()):
+        if len(np.unique(names[targets.values == code])) < 2:
+            return f"class {label!r} has one {what}: expected at least two, to hold out one"
+    return "no two parts of the groups both have all classes: expected more groups per class"
 
 
 def documents_portfolio(cls: type) -> type:
