@@ -184,6 +184,8 @@ class TestEstimators:
         model.fit(CLOUDS, Y, covariates=np.arange(24)).fit(CLOUDS, Y)
         assert not hasattr(model, "covariates_")
         assert model.predict(CLOUDS).shape == (24,)
+        with pytest.raises(ValueError, match="covariates: expected None, since fit had none"):
+            model.predict(CLOUDS, covariates=np.arange(24))
 
     def test_clouds_of_weight_0_have_none(self):
         """Neither their values nor their levels count."""

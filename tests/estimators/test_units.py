@@ -140,6 +140,14 @@ class TestLearned:
         axes = Units.learn(counts, "standard", components=1)
         assert {cloud.dtype for cloud in axes.coordinates(counts)} == {kept}
 
+    def test_clouds_that_vanish_beside_an_extreme_value_are_refused(self, rng):
+        """The message is about the units, since the cloud itself is as good as any."""
+        clouds = tensors([rng.normal(size=(5, 2)), 1e19 * rng.normal(size=(5, 2)), np.ones((3, 2))])
+        units = Units.learn(clouds, "standard")
+        with pytest.raises(ValueError, match=r"cloud 0 has no extent in units of up to .*e\+1\d"):
+            units.scaled(clouds)
+        assert len(units.scaled(clouds[1:])) == 2  # one of which has never had any
+
     def test_values_whose_spread_overflows_are_refused(self):
         with pytest.raises(ValueError, match=r"values up to 1e\+308: their spread overflows"):
             Units.learn(tensors([np.array([[1e308], [-1e308]])]), "standard")

@@ -198,6 +198,8 @@ class PointFormEstimator(PointFormOptions):
         if covariates is None and getattr(self, "covariates_", []) and hasattr(self, "model_"):
             names = [column["name"] for column in self.covariates_]
             raise ValueError(f"covariates is None: expected those of fit, {', '.join(names)}")
+        if covariates is not None and not hasattr(self, "covariates_"):
+            raise ValueError("covariates: expected None, since fit had none")
         values = None
         if covariates is not None:
             numbers = encode_covariates(covariates, self.covariates_, count, kept)

@@ -119,7 +119,14 @@ class Units:
         """Return what :meth:`coordinates` returned in units in which neighbours are searched."""
         if self.axes is not None or not self.in_geometry:
             return list(clouds)
-        return [((c.double().cpu() - self.center) / self.unit).to(_kept(c)) for c in clouds]
+        result = [((c.double().cpu() - self.center) / self.unit).to(_kept(c)) for c in clouds]
+        for i, (cloud, own) in enumerate(zip(clouds, result, strict=True)):
+            if _is_point(own) and not _is_point(cloud):
+                raise ValueError(
+                    f"cloud {i} has no extent in units of up to {float(self.unit.max()):.3g}: look "
+                    "for clouds and features with extreme values, or use scale='robust'"
+                )
+        return result
 
     @property
     def of_store(self) -> tuple[Tensor, Tensor]:
@@ -147,6 +154,11 @@ def _round_near(center: Tensor, unit: Tensor) -> Tensor:
     step = torch.ldexp(one, torch.frexp(unit).exponent)
     step = torch.maximum(step, torch.ldexp(one, torch.frexp(center).exponent - _BITS))
     return (center / step).round() * step
+
+
+def _is_point(cloud: Tensor) -> bool:
+    """Return whether all points of a cloud are equal."""
+    return bool((cloud == cloud[:1]).all())
 
 
 def _kept(cloud: Tensor) -> torch.dtype:
