@@ -42,9 +42,8 @@ def check(made: Plan) -> None:
             own = made.folds[division] == fold
             np.testing.assert_array_equal(fit.validation, made.clouds[own])
             np.testing.assert_array_equal(fit.train, made.clouds[~own])
-    every = [fit for some in made.scouts + made.kept for fit in some]
-    assert len({id(fit.batches) for fit in every}) == 1
-    np.testing.assert_array_equal(every[0].batches.clouds, made.clouds)
+    assert len({id(fit.batches) for fit in every(made)}) == 1
+    np.testing.assert_array_equal(every(made)[0].batches.clouds, made.clouds)
     assert made.holds_out_all()
 
 
@@ -150,6 +149,19 @@ class TestMembers:
             assert [fit.weight_decay for fit in fits] == [0.1, 1.0, 10.0]
             assert len({fit.seed for fit in fits}) == 1
             assert all(np.array_equal(fit.train, fits[0].train) for fit in fits)
+
+
+def every(made: Plan) -> list[Fit]:
+    return [fit for some in made.scouts + made.kept for fit in some]
+
+
+def test_networks_can_have_batches_of_their_own():
+    made, shared = (plan(30, share_batches=share) for share in (False, True))
+    for own, other in zip(every(made), every(shared), strict=True):
+        assert own.batches is None
+        assert other.batches is not None
+        np.testing.assert_array_equal(own.train, other.train)
+        assert own.seed == other.seed
 
 
 @pytest.mark.parametrize("members", [1, 2, 7])
