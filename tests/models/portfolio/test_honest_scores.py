@@ -29,23 +29,25 @@ def cohort(seed: int):
 class TestNoise:
     """Labels that nothing explains have an AUROC of 0.5 on average."""
 
-    def mean_score(self, parts, seeds, **options) -> float:
+    def mean_score(self, parts, seeds, every=2, **options) -> float:
+        """The mean score where one of `every` clouds has the second label."""
         scores = []
         for seed in range(seeds):
-            clouds, y = unrelated(seed)
+            clouds, _ = unrelated(seed)
+            y = np.arange(len(clouds)) % every == 0
             model = pf.CloudClassifier(parts=parts, random_state=seed, **options)
             scores.append(model.fit(clouds, y).oof_score_)
         return float(np.mean(scores))
 
-    # The standard deviation of one AUROC of 20 against 20 clouds is 0.09.
+    # The standard deviation of one AUROC is 0.09 for 20 against 20 clouds, 0.11 for 10 against 30.
     def test_heads(self):
         assert self.mean_score(("linear",), 12) == pytest.approx(0.5, abs=0.08)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}])
+    @pytest.mark.parametrize("options", [{}, {"every": 4, "class_weight": "balanced"}])
     def test_all_parts(self, options):
         parts = ("linear", "forest", "forms", "centred forms")
-        assert self.mean_score(parts, 24, **options) == pytest.approx(0.5, abs=0.06)
+        assert self.mean_score(parts, 24, **options) == pytest.approx(0.5, abs=0.07)
 
     def test_a_part_that_remembers_its_training_clouds_gets_no_weight(self):
         clouds, y = unrelated(0)

@@ -46,6 +46,7 @@ from pointforms.support.blame import warn_caller
 from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import Count, NotEmpty, Positive, RandomState, shown
 from pointforms.support.progress import track
+from pointforms.support.saved_classes import register_class
 
 #: Parts of a portfolio by name, the quickest first.
 PartName = Literal["linear", "forest", "forms", "centred forms"]
@@ -120,6 +121,10 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
     cache: str | os.PathLike[str] | None = None
     n_jobs: Literal[-1] | Count | None = None
     progress: bool = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        register_class(cls.__name__, cls)
 
     def check_options(self) -> None:
         """Raise an error if an option has a value that no fit can work with."""

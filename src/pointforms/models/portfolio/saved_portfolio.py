@@ -34,7 +34,6 @@ from pointforms.models.portfolio.contributions import Contribution
 from pointforms.models.portfolio.heads import HEADS, Head
 from pointforms.models.portfolio.pooling import Pool
 from pointforms.summaries import PooledSummaries
-from pointforms.support.saved_classes import register_class
 
 _CONTRIBUTIONS = TypeAdapter(dict[Literal["geometry", "summaries"], Contribution])
 _POOL = {
@@ -65,10 +64,6 @@ class SavesPortfolio:
     oof_predictions_: np.ndarray
     parts_: dict[str, Any]
     pool_: Pool
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        register_class(cls.__name__, cls)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a folder: safetensors and JSON, no pickle.
