@@ -39,8 +39,8 @@ class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
     classes_ : ndarray, shape (C,)
         The labels, sorted.
     oof_predictions_ : ndarray, shape (N, C)
-        Probabilities of the training clouds, out of fold: neither the parts nor their weights have
-        seen the label of the cloud. NaN for a cloud of weight 0.
+        Probabilities of the training clouds, out of fold: by models that were not trained on the
+        cloud, with weights learned on the clouds of other folds. NaN for a cloud of weight 0.
     oof_score_ : float
         Their AUROC; with more than two classes the mean of each class against the rest.
     oof_scores_ : dict
@@ -100,8 +100,8 @@ class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
         self.check_options()
         clouds = cloud_list(clouds)
         targets = ClassTargets.of(y, len(clouds), self.class_weight, sample_weight)
-        self.classes_ = targets.classes
         self._fit(clouds, targets, groups, covariates, batch)
+        self.classes_ = targets.classes
         return self
 
     def _scores(self, targets: Targets, predicted: np.ndarray) -> dict[str, float]:

@@ -90,9 +90,9 @@ class CloudRegressor(RegressorMixin, CloudPortfolio):  # type: ignore[misc]
         self.check_options()
         clouds = cloud_list(clouds)
         targets = NumberTargets.of(y, len(clouds), None, sample_weight)
+        self._fit(clouds, targets, groups, covariates, batch)
         self.target_mean_, self.target_scale_ = targets.mean, targets.scale
         self.single_target_ = targets.single
-        self._fit(clouds, targets, groups, covariates, batch)
         return self
 
     def _scores(self, targets: Targets, predicted: np.ndarray) -> dict[str, float]:

@@ -140,7 +140,8 @@ def _saved_part(part: Any) -> SavedState:
 def _restored_pool(tensors: dict[str, Tensor], parts: int, probabilities: bool) -> Pool:
     arrays = {name.removeprefix("pool."): value.numpy() for name, value in tensors.items()}
     checked, sizes = checked_arrays(arrays, _POOL, {"parts": parts + 1})
-    check_range("weights", checked["weights"], 0, _LARGEST_WEIGHT)
+    check_range("weights", checked["weights"][:-1], 0, _LARGEST_WEIGHT)
+    check_range("weights", checked["weights"], -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
     if probabilities and sizes["outputs"] < 2:
         raise ValueError("array 'constant' has one entry: expected one per class")
     return Pool(checked["weights"], checked["constant"], probabilities)
