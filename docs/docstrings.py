@@ -1,7 +1,6 @@
 """Griffe extension that adapts our docstrings for the reference pages.
 
-- Lines such as "[options of GramSettings]" and "[options of CloudPortfolio]" become the entries of
-  those options.
+- Lines such as "[options of GramSettings]" become the entries of those options.
 - Sphinx roles such as :func:`x` become plain code, and points[i][p] does not become a link.
 - Types are shown as they are written; Griffe would print them as Python expressions.
 """
@@ -36,8 +35,10 @@ class Docstrings(griffe.Extension):
         for documented in _documented(pkg):
             docstring = documented.docstring
             assert docstring is not None
-            text = insert_portfolio_options(insert_estimator_options(docstring.value))
-            text = _ROLE.sub("", insert_options(text))
+            text = docstring.value
+            for insert in (insert_portfolio_options, insert_estimator_options, insert_options):
+                text = insert(text)
+            text = _ROLE.sub("", text)
             docstring.value = _INDEXED_TWICE.sub(r"\1\[", text)
             types = {entry["name"]: entry["type"] for entry in _ENTRY.finditer(docstring.value)}
             for section in docstring.parsed:

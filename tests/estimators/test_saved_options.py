@@ -15,7 +15,7 @@ from safetensors import torch as safetensors
 from tests.helpers.tiny_estimators import answers, some_clouds, targets
 
 import pointforms as pf
-from pointforms.estimators import saving
+from pointforms.estimators import model_file
 
 DATA = Path(__file__).parents[1] / "data"
 TINY: dict[str, Any] = {
@@ -186,7 +186,7 @@ def test_damaged_attributes_are_refused(kind, change, message, request, tmp_path
     request.getfixturevalue(kind).save(tmp_path)
     model = pf.load(tmp_path)
     change(model)
-    (tmp_path / "model.safetensors").write_bytes(saving._packed(model))
+    (tmp_path / "model.safetensors").write_bytes(model_file.written(model._to_saved()))
     with pytest.raises(ValueError, match=message):
         pf.load(tmp_path)
     with pytest.raises(ValueError, match=f"this PointFormClassifier cannot be saved: .*{message}"):

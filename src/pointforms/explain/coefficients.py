@@ -75,7 +75,7 @@ def check_absolute(model: Any) -> None:
     network = network_of(model)
     if network.frame != "absolute":
         raise ValueError(
-            f"the forms of a model with frame={network.frame!r} are no functions of position in the "
+            f"the forms of a model with frame={network.frame!r} do not depend on position in the "
             'coordinates of the data: expected frame="absolute"'
         )
 

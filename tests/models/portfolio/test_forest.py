@@ -31,7 +31,7 @@ def test_probabilities_are_smoothed_votes_of_scikit_learn(classes, rng):
         Z = ((X - mean) / scale).astype(np.float32)
         forest = ExtraTreesClassifier(20, max_features=1.0, random_state=seed)
         forest.fit(Z[train], y[train], weights[train])
-        smoothed = (20 * forest.predict_proba(Z) + 1) / (20 + classes)
+        smoothed = (20 * forest.predict_proba(Z) + 1 / classes) / 21
         np.testing.assert_allclose(out_of_fold[~train], smoothed[~train], atol=1e-12)
         expected += smoothed / 3
     np.testing.assert_allclose(head.predict(X), expected, atol=1e-12)

@@ -12,12 +12,11 @@ from pointforms.clouds import cloud_list
 from pointforms.estimators.metrics import scores
 from pointforms.estimators.saved_values import Attribute, Labels
 from pointforms.estimators.targets import ClassTargets, Targets
-from pointforms.models.portfolio.portfolio import CloudPortfolio, documents_portfolio
+from pointforms.models.portfolio.portfolio import CloudPortfolio
 from pointforms.support.options import Positive
 from pointforms.support.suggestions import suggests_parameters
 
 
-@documents_portfolio
 @dataclass(kw_only=True, eq=False, repr=False)
 class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
     """Classify clouds by a portfolio of point-forms and summaries.

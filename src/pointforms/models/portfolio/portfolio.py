@@ -124,6 +124,7 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls.__doc__ = insert_portfolio_options(cls.__doc__ or "")
         register_class(cls.__name__, cls)
 
     def check_options(self) -> None:
@@ -382,16 +383,11 @@ def _reason_for_no_folds(targets: Targets, groups: np.ndarray | None) -> str:
     return "no two parts of the groups both have all classes: expected more groups per class"
 
 
-def documents_portfolio(cls: type) -> type:
-    """Insert the options and attributes of portfolios into the docstring of a class."""
-    cls.__doc__ = insert_portfolio_options(cls.__doc__ or "")
-    return cls
-
-
 def insert_portfolio_options(docstring: str) -> str:
-    """Replace the lines that stand for the options and attributes of every portfolio by these."""
+    """Replace the lines "[options of CloudPortfolio]" and "[attributes of CloudPortfolio]"."""
     documented = inspect.cleandoc(CloudPortfolio.__doc__ or "")
     options, _, attributes = documented.partition("Attributes\n----------\n")
     _, _, options = options.partition("Parameters\n----------\n")
-    text = inspect.cleandoc(docstring).replace("[options of CloudPortfolio]", options.strip())
+    text = inspect.cleandoc(docstring)
+    text = text.replace("[options of CloudPortfolio]", options.strip())
     return text.replace("[attributes of CloudPortfolio]", attributes.strip())
