@@ -1,7 +1,6 @@
 """Griffe extension that adapts our docstrings for the reference pages.
 
-- The lines "[options of GramSettings]" and "[options of PointFormEstimator]" become the entries of
-  those options.
+- Lines such as "[options of GramSettings]" become the entries of those options.
 - Sphinx roles such as :func:`x` become plain code, and points[i][p] does not become a link.
 - Types are shown as they are written; Griffe would print them as Python expressions.
 """
@@ -16,6 +15,7 @@ import griffe
 
 from pointforms.estimators.point_form_options import insert_estimator_options
 from pointforms.geometry.settings import insert_options
+from pointforms.models.portfolio.portfolio import insert_portfolio_options
 
 _ROLE = re.compile(r":(?:func|class|meth|mod|attr):(?=`)")
 _INDEXED_TWICE = re.compile(r"(?<=\w)(\[\w+\])\[(?=\w+\])")
@@ -35,7 +35,10 @@ class Docstrings(griffe.Extension):
         for documented in _documented(pkg):
             docstring = documented.docstring
             assert docstring is not None
-            text = _ROLE.sub("", insert_options(insert_estimator_options(docstring.value)))
+            text = docstring.value
+            for insert in (insert_portfolio_options, insert_estimator_options, insert_options):
+                text = insert(text)
+            text = _ROLE.sub("", text)
             docstring.value = _INDEXED_TWICE.sub(r"\1\[", text)
             types = {entry["name"]: entry["type"] for entry in _ENTRY.finditer(docstring.value)}
             for section in docstring.parsed:

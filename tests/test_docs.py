@@ -131,7 +131,7 @@ def test_the_reference_shows_types_and_defaults(site):
     )
     defaults = {name: re.sub("<[^>]*>", "", value) for name, value in shown}
     assert defaults["epochs"] == "60"
-    assert defaults["weight_decay"] == "0.001"
+    assert defaults["weight_decay"] == "1.0"
     assert defaults["beta"] == "-0.5"
     assert ":func:" not in page
     assert "[options of" not in page

@@ -25,6 +25,8 @@ FUNCTIONS = {
     "read_table",
 }
 CLASSES = {
+    "CloudClassifier",
+    "CloudRegressor",
     "Clouds",
     "Geometry",
     "GramField",

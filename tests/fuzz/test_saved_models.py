@@ -39,6 +39,10 @@ KINDS: dict[str, Callable[[], Any]] = {
     ),
     "components": lambda: pf.PointFormRegressor(**OPTIONS, components=1).fit(CLOUDS, MEANS),
     "unscaled": lambda: pf.PointFormTransformer(**OPTIONS, scale=None).fit(CLOUDS),
+    "portfolio": lambda: pf.CloudClassifier(random_state=0, neighbors=4).fit(CLOUDS, HALVES),
+    "portfolio of numbers": lambda: pf.CloudRegressor(
+        parts=("linear", "forest", "forms"), random_state=0, neighbors=4
+    ).fit(CLOUDS, MEANS),
 }
 #: Models in the format of 0.1.0, which has no checksum.
 OLD_KINDS = ("old classifier", "old regressor", "old transformer")
@@ -137,8 +141,21 @@ KEYS = (
     "degree",
     "cache", "device", "dtype", "head", "n_jobs", "readout", "coefficients", "neighbors",
     "target_scale_", "target_mean_", "single_target_", "history_", "best_epoch_", "class_weight",
-    "../x", "",
+    "../x", "", "parts", "linear", "forest", "forms", "contributions", "oof_predictions_",
+    "oof_score_", "oof_scores_", "part_scores_", "batch_centers_", "covariates_", "parts_", "pool_",
+    "unit_",
 )  # fmt: skip
+
+
+def _table(config: dict[str, Any], place: str) -> Any:
+    """Return a table of a configuration: its own, or one of a part of a portfolio."""
+    if place == "top":
+        return config
+    if not place.startswith("forms"):
+        return config.get(place)
+    parts = config.get("parts")
+    part = parts.get("forms", {}) if isinstance(parts, dict) else {}
+    return part.get("options" if place == "forms" else "learned") if isinstance(part, dict) else 0
 
 
 @share(0.04)
@@ -146,7 +163,7 @@ KEYS = (
     kind=models,
     edits=st.lists(
         st.tuples(
-            st.sampled_from(("top", "options", "learned")),
+            st.sampled_from(("top", "options", "learned", "parts", "forms", "forms learned")),
             st.sampled_from(("set", "set", "set", "delete")),
             st.sampled_from(KEYS),
             st.sampled_from(HOSTILE),
@@ -159,7 +176,7 @@ def test_configurations(kind: str, edits: list[tuple[str, str, str, Any]], folde
     def change(text: str) -> str:
         config = json.loads(text)
         for place, action, key, value in edits:
-            table = config if place == "top" else config.get(place)
+            table = _table(config, place)
             if not isinstance(table, dict):
                 continue
             if action == "delete":

@@ -186,7 +186,7 @@ def _shown(value: Any) -> str:
         return repr(value)
     kind = type(value)
     signature = inspect.signature(kind.__init__)
-    before = COMPARED_GEOMETRY | _ADDED | {"weight_decay": 1e-3}
+    before = COMPARED_GEOMETRY | _ADDED
     parameters = [
         parameter.replace(default=before.get(name, parameter.default))
         for name, parameter in signature.parameters.items()

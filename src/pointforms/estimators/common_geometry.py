@@ -53,7 +53,9 @@ def prepare_fields(
         fields = gram_fields(units.scaled(points), **asdict(settings), **given)
         unit = units.unit[:, None]
         return [
-            replace(field, points=cloud, factor=field.factor * unit.to(field.factor))
+            replace(
+                field, points=cloud, factor=field.factor * unit.to(field.factor), unit=units.unit
+            )
             for field, cloud in zip(fields, points, strict=True)
         ]
     _check_fields(clouds)

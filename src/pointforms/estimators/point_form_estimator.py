@@ -56,6 +56,7 @@ class PointFormEstimator(PointFormOptions):
         "feature_names_in_": Attribute(Names, length="features", optional=True),
         "neighbors_": Attribute(PositiveInt, optional=True),
         "dimension_": Attribute(PositiveInt),
+        "given_geometry_": Attribute(bool, optional=True),
         "center_": Attribute(Floats, length="features", optional=True),
         "unit_": Attribute(Floats, length="features", optional=True),
         "axes_": Attribute(list[list[FiniteFloat]], optional=True),
@@ -103,6 +104,8 @@ class PointFormEstimator(PointFormOptions):
             settings = replace(settings, dimension=chosen or settings.dimension)
         if not isinstance(clouds[0], GramField):
             clouds = self._in_units(clouds)
+        else:
+            self._check_units_of(clouds)
         return prepare_fields(
             clouds,
             settings,
@@ -166,7 +169,9 @@ class PointFormEstimator(PointFormOptions):
         """Learn units, neighbour count and dimension from training clouds or their Gram fields."""
         clouds = self._checked(clouds)
         super().adapt(clouds, batch)
-        self._forget("neighbors_", "dimension_")
+        self._forget("neighbors_", "dimension_", "given_geometry_")
+        if isinstance(clouds[0], GramField):
+            self.given_geometry_ = True
         if self.units is not None and not isinstance(clouds[0], GramField):
             clouds = self.units.scaled(self._in_units(clouds))
         settings = GramSettings.among(self.get_params(deep=False))
@@ -174,6 +179,20 @@ class PointFormEstimator(PointFormOptions):
         choice.warn_if_doubtful()
         self.neighbors_: int | None = choice.neighbors
         self.dimension_: int | None = choice.dimension
+
+    def _check_units_of(self, fields: Sequence[GramField]) -> None:
+        """Raise an error if Gram fields were not estimated in the units of the training clouds."""
+        units = self.units
+        if units is None or not units.in_geometry or units.axes is not None:
+            return
+        for i, field in enumerate(fields):
+            if not isinstance(field, GramField):
+                continue  # an error that says more follows
+            if field.unit is None or not torch.equal(field.unit, units.unit):
+                raise ValueError(
+                    f"Gram field {i} was estimated in other units than those of fit, which scaled "
+                    "the features: pass clouds, or what prepare returns for them"
+                )
 
     # --- training ---------------------------------------------------------------------------
 

@@ -72,7 +72,7 @@ class ScalesClouds(TakesClouds):
         if not hasattr(self, "center_"):
             return None
         axes = torch.tensor(self.axes_, dtype=torch.float64) if hasattr(self, "axes_") else None
-        in_geometry = self.scale is not None
+        in_geometry = self.scale is not None and not getattr(self, "given_geometry_", False)
         return Units(
             torch.from_numpy(self.center_), torch.from_numpy(self.unit_), axes, in_geometry
         )

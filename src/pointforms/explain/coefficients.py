@@ -70,6 +70,16 @@ def coefficients(model: Any, points: Any, degree: int | None = None) -> np.ndarr
     return F
 
 
+def check_absolute(model: Any) -> None:
+    """Raise an error unless the forms of a model are functions of absolute position."""
+    network = network_of(model)
+    if network.frame != "absolute":
+        raise ValueError(
+            f"the forms of a model with frame={network.frame!r} do not depend on position in the "
+            'coordinates of the data: expected frame="absolute"'
+        )
+
+
 def form(model: Any, index: int, degree: int | None = None) -> Callable[[Any], np.ndarray]:
     """Return one learned form as a callable (n, D) -> (n, C(D, k)), as `pf.inner` takes it.
 

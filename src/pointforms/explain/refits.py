@@ -91,8 +91,9 @@ def refit_halves(
 
     Each comes with the units of its outputs; then their mean score on the unseen halves.
     """
+    scaled = estimator.scale is not None and not hasattr(estimator, "given_geometry_")
     estimator = clone(estimator).set_params(members=1)
-    clouds: list[Any] = [field.points for field in fields] if estimator.scale else list(fields)
+    clouds: list[Any] = [field.points for field in fields] if scaled else list(fields)
     if labels.classifier:
         fitted = cross_fit(
             estimator,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from pointforms.explain.coefficients import coefficients, layer_of, network_of
+from pointforms.explain.coefficients import check_absolute, coefficients, layer_of, network_of
 from pointforms.exterior import pull
 from pointforms.geometry.field import GramField, Measure
 from pointforms.pairing import Form
@@ -64,6 +64,7 @@ def span_correlation(
     """
     if metric not in ("data", "ambient"):
         raise ValueError(f"metric={metric!r}: expected 'data' or 'ambient'")
+    check_absolute(model)
     wanted = [targets] if callable(targets) else list(targets)
     k = layer_of(network_of(model), degree).degree
     gram: torch.Tensor | None = None

@@ -49,6 +49,9 @@ class GramField:
     agreement : float or None, default None
         Share of the points, in the clouds that chose d, whose own neighbourhood has dimension d, or
         0 if they are too small to tell a higher one; None if d was not estimated so.
+    unit : Tensor, shape (D,), or None, default None
+        What an estimator divided the features by before it searched neighbours; None if the field
+        was estimated in the units of its points.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class GramField:
     discarded_trace: Tensor
     settings: GramSettings
     agreement: float | None = None
+    unit: Tensor | None = None
 
     def __len__(self) -> int:
         return self.points.shape[0]

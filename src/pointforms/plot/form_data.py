@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from pointforms.explain.coefficients import coefficients
+from pointforms.explain.coefficients import check_absolute, coefficients
 from pointforms.exterior import multi_indices
 from pointforms.plot.planes import Directions, Extent, Plane, cell_centres, look
 from pointforms.support.checks import check_int
@@ -176,6 +176,7 @@ def form_field_data(
     """
     check_int("grid", grid, at_least=2)
     plane = look(clouds, directions, feature_names)
+    check_absolute(estimator)
     probe = coefficients(estimator, plane.points[:1], 1)
     chosen = _chosen(forms, probe.shape[1])
 
@@ -235,6 +236,7 @@ def area_map_data(
     D = plane.points.shape[1]
     column = [tuple(I) for I in multi_indices(D, 2).tolist()].index((min(i, j), max(i, j)))
     sign = 1.0 if i < j else -1.0
+    check_absolute(estimator)
     probe = coefficients(estimator, plane.points[:1], 2)
     chosen = _chosen(forms, probe.shape[1])
 

@@ -12,12 +12,11 @@ from pointforms.clouds import cloud_list
 from pointforms.estimators.metrics import scores
 from pointforms.estimators.saved_values import Attribute, Labels
 from pointforms.estimators.targets import ClassTargets, Targets
-from pointforms.models.portfolio.portfolio import CloudPortfolio, documents_portfolio
+from pointforms.models.portfolio.portfolio import CloudPortfolio
 from pointforms.support.options import Positive
 from pointforms.support.suggestions import suggests_parameters
 
 
-@documents_portfolio
 @dataclass(kw_only=True, eq=False, repr=False)
 class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
     """Classify clouds by a portfolio of point-forms and summaries.
@@ -39,8 +38,8 @@ class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
     classes_ : ndarray, shape (C,)
         The labels, sorted.
     oof_predictions_ : ndarray, shape (N, C)
-        Probabilities of the training clouds, out of fold: neither the parts nor their weights have
-        seen the label of the cloud. NaN for a cloud of weight 0.
+        Probabilities of the training clouds, out of fold: by models that were not trained on the
+        cloud, with weights learned on the clouds of other folds. NaN for a cloud of weight 0.
     oof_score_ : float
         Their AUROC; with more than two classes the mean of each class against the rest.
     oof_scores_ : dict
@@ -100,8 +99,8 @@ class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
         self.check_options()
         clouds = cloud_list(clouds)
         targets = ClassTargets.of(y, len(clouds), self.class_weight, sample_weight)
-        self.classes_ = targets.classes
         self._fit(clouds, targets, groups, covariates, batch)
+        self.classes_ = targets.classes
         return self
 
     def _scores(self, targets: Targets, predicted: np.ndarray) -> dict[str, float]:

@@ -12,12 +12,11 @@ from sklearn.base import RegressorMixin
 from pointforms.clouds import cloud_list
 from pointforms.estimators.saved_values import Attribute
 from pointforms.estimators.targets import NumberTargets, Targets
-from pointforms.models.portfolio.portfolio import CloudPortfolio, documents_portfolio
+from pointforms.models.portfolio.portfolio import CloudPortfolio
 from pointforms.support.bootstrap import weighted_r2
 from pointforms.support.suggestions import suggests_parameters
 
 
-@documents_portfolio
 @dataclass(kw_only=True, eq=False, repr=False)
 class CloudRegressor(RegressorMixin, CloudPortfolio):  # type: ignore[misc]
     """Predict one or more numbers per cloud by a portfolio of point-forms and summaries.
@@ -90,9 +89,9 @@ class CloudRegressor(RegressorMixin, CloudPortfolio):  # type: ignore[misc]
         self.check_options()
         clouds = cloud_list(clouds)
         targets = NumberTargets.of(y, len(clouds), None, sample_weight)
+        self._fit(clouds, targets, groups, covariates, batch)
         self.target_mean_, self.target_scale_ = targets.mean, targets.scale
         self.single_target_ = targets.single
-        self._fit(clouds, targets, groups, covariates, batch)
         return self
 
     def _scores(self, targets: Targets, predicted: np.ndarray) -> dict[str, float]:

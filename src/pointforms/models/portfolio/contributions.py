@@ -33,6 +33,8 @@ class Contribution:
         "AUROC" or "R²".
     groups : int
         Number of groups that were resampled.
+    unit : str, default "groups"
+        What these are: "groups", or "clouds" where no groups were given.
 
     Examples
     --------
@@ -51,16 +53,17 @@ class Contribution:
     high: float | None
     metric: str
     groups: int
+    unit: str = "groups"
 
     def __str__(self) -> str:
         verb = "add" if self.part.endswith("s") else "adds"
         gain = f"{self.part} {verb} {self.gain:+.3f}"
         if self.low is None:
-            reason = f"{self.groups} groups are too few for an interval"
+            reason = f"{self.groups} {self.unit} are too few for an interval"
             return f"{gain} {self.metric} to {self.to} alone (out of fold; {reason})"
         return (
             f"{gain} [{self.low:.3f}, {self.high:.3f}] {self.metric} to {self.to} alone "
-            f"(out of fold, paired bootstrap over {self.groups} groups)"
+            f"(out of fold, paired bootstrap over {self.groups} {self.unit})"
         )
 
 
@@ -70,7 +73,7 @@ def contribution(
     y: np.ndarray,
     with_it: np.ndarray,
     without_it: np.ndarray,
-    groups: np.ndarray,
+    groups: np.ndarray | None,
     seed: int,
 ) -> Contribution:
     """Compare two sets of out-of-fold predictions, with and without a part.
@@ -83,11 +86,13 @@ def contribution(
         Classes, or numbers.
     with_it, without_it : ndarray, shape (N, K)
         Predictions.
-    groups : ndarray, shape (N,)
-        Clouds of one group are resampled together.
+    groups : ndarray, shape (N,), or None
+        Clouds of one group are resampled together; None resamples clouds.
     seed : int
         Seed of the bootstrap.
     """
+    unit = "clouds" if groups is None else "groups"
+    groups = np.arange(len(y)) if groups is None else groups
     classes = y.ndim == 1
     score = weighted_auroc if classes else weighted_r2
     everything = np.ones((1, len(y)))
@@ -98,4 +103,4 @@ def contribution(
         weights = group_weights(groups, _RESAMPLES, seed)
         gains = score(y, with_it, weights) - score(y, without_it, weights)
         low, high = (float(q) for q in np.nanquantile(gains, (0.025, 0.975)))
-    return Contribution(part, to, gain, low, high, "AUROC" if classes else "R²", count)
+    return Contribution(part, to, gain, low, high, "AUROC" if classes else "R²", count, unit)

@@ -18,14 +18,14 @@ _BELIEF = 2.0
 class Pool:
     """Weights of parts: the pooled output is the weighted sum of their outputs.
 
-    Outputs of a classifier are logarithms of probabilities, so that parts add up as evidence, and a
-    total weight below or above 1 makes the pooled probabilities flatter or sharper. One more weight
-    is that of a constant prediction, the frequencies of the classes.
+    Outputs of a classifier are logarithms of probabilities. Parts add up as evidence: what counts
+    of each is how far it is from the frequencies of the classes, log p - log f. So weights of 0
+    leave the frequencies, and large ones make the pooled probabilities sharper.
 
     Parameters
     ----------
     weights : ndarray, shape (parts + 1,)
-        At least 0; the last is that of the constant.
+        At least 0, but for the last, that of the constant, which makes their sum 1.
     constant : ndarray, shape (K,)
         The output that does not depend on the cloud.
     probabilities : bool
@@ -54,16 +54,16 @@ class Pool:
         probabilities = targets.probabilities
         parts = len(predicted)
         constant = constant_output(targets)
-        outputs = _outputs(predicted[:, clouds], constant, probabilities)
+        outputs = _outputs(predicted[:, clouds], probabilities) - constant
         y = targets.values[clouds]
         weights = targets.weights(clouds)
         share = np.ones(len(clouds)) if weights is None else weights
         share = share / share.sum()
-        usual = np.append(np.full(parts, 1 / parts), 0.0)
+        usual = np.full(parts, 1 / parts)
         belief = _BELIEF / len(clouds)
 
         def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
-            pooled = np.tensordot(w, outputs, 1)
+            pooled = constant + np.tensordot(w, outputs, 1)
             if probabilities:
                 logs = log_softmax(pooled, axis=1)
                 loss = -(share * logs[np.arange(len(y)), y]).sum()
@@ -79,12 +79,13 @@ class Pool:
         found = minimize(
             objective, usual, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(usual)
         )
-        return cls(found.x, constant, probabilities)
+        return cls(np.append(found.x, 1 - found.x.sum()), constant, probabilities)
 
     def predict(self, predicted: np.ndarray) -> np.ndarray:
         """Return pooled predictions (N, K) for those of the parts (parts, N, K)."""
-        outputs = _outputs(predicted, self.constant, self.probabilities)
-        pooled: np.ndarray = np.tensordot(self.weights, outputs, 1)
+        outputs = _outputs(predicted, self.probabilities)
+        of_constant = self.weights[-1] * self.constant
+        pooled: np.ndarray = of_constant + np.tensordot(self.weights[:-1], outputs, 1)
         return softmax(pooled, axis=1) if self.probabilities else pooled
 
 
@@ -95,11 +96,9 @@ def constant_output(targets: Targets) -> np.ndarray:
     return np.asarray(np.log(class_frequencies(targets)))
 
 
-def _outputs(predicted: np.ndarray, constant: np.ndarray, probabilities: bool) -> np.ndarray:
-    """Return what is pooled: outputs of the parts, and the constant, (parts + 1, N, K)."""
-    values = np.log(np.maximum(predicted, _SMALLEST)) if probabilities else predicted
-    last = np.broadcast_to(constant, (1, *values.shape[1:]))
-    return np.concatenate([values, last])
+def _outputs(predicted: np.ndarray, probabilities: bool) -> np.ndarray:
+    """Return what is pooled: logarithms of probabilities, or numbers, (parts, N, K)."""
+    return np.log(np.maximum(predicted, _SMALLEST)) if probabilities else predicted
 
 
 def cross_fitted_pool(predicted: np.ndarray, targets: Targets, folds: np.ndarray) -> np.ndarray:

@@ -96,9 +96,9 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
     Attributes
     ----------
     contributions_ : dict of str to Contribution
-        What "geometry", the point-forms, adds to the summaries alone, and "summaries" to the
-        geometry alone, out of fold, with an interval. Printed, each is one sentence. Empty if one
-        of both has no part.
+        What "geometry", the point-forms, adds to the summaries alone, and "summaries", with the
+        covariates, to the geometry alone, out of fold. Intervals resample groups, with the trained
+        models as they are. Printed, each is one sentence. Empty if one of both has no part.
     parts_ : dict
         The fitted parts by name.
     part_scores_ : dict
@@ -124,6 +124,7 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls.__doc__ = insert_portfolio_options(cls.__doc__ or "")
         register_class(cls.__name__, cls)
 
     def check_options(self) -> None:
@@ -145,7 +146,15 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
         count = len(clouds)
         groups = check_groups(groups, count)
         self._keep_names(clouds)
-        self._forget("batch_centers_", "covariates_")
+        self._forget(
+            "batch_centers_", "covariates_", "parts_", "pool_", "contributions_",
+            "oof_predictions_", "oof_score_", "oof_scores_", "part_scores_",
+        )  # fmt: skip
+        if covariates is not None and not set(self.parts) & set(HEADS):
+            raise ValueError(
+                f"covariates: expected None, or one of the parts {', '.join(HEADS)}, which read "
+                "them beside the summaries"
+            )
         points = plain_clouds(clouds)
         self.n_features_in_ = points[0].shape[1]
         kept = targets.counted()
@@ -172,10 +181,7 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
         self.pool_ = Pool.learn(stacked, targets, np.arange(len(folds)))
         pooled = cross_fitted_pool(stacked, targets, folds)
         self.oof_predictions_ = _placed(targets.restored(pooled), kept, count)
-        names_of_groups = np.arange(len(folds)) if groups is None else groups
-        self.contributions_ = self._contributions(
-            predicted, pooled, targets, folds, names_of_groups, seed
-        )
+        self.contributions_ = self._contributions(predicted, pooled, targets, folds, groups, seed)
         self.oof_scores_ = self._scores(targets, pooled)
         self.oof_score_ = next(iter(self.oof_scores_.values()))
         self.part_scores_ = {name: self._scores(targets, p) for name, p in predicted.items()}
@@ -247,7 +253,7 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
         pooled: np.ndarray,
         targets: Targets,
         folds: np.ndarray,
-        groups: np.ndarray,
+        groups: np.ndarray | None,
         seed: int,
     ) -> dict[str, Contribution]:
         """Compare the portfolio with what remains of it without the geometry, and without the rest.
@@ -377,12 +383,11 @@ def _reason_for_no_folds(targets: Targets, groups: np.ndarray | None) -> str:
     return "no two parts of the groups both have all classes: expected more groups per class"
 
 
-def documents_portfolio(cls: type) -> type:
-    """Insert the options and attributes of portfolios into the docstring of a class."""
+def insert_portfolio_options(docstring: str) -> str:
+    """Replace the lines "[options of CloudPortfolio]" and "[attributes of CloudPortfolio]"."""
     documented = inspect.cleandoc(CloudPortfolio.__doc__ or "")
     options, _, attributes = documented.partition("Attributes\n----------\n")
     _, _, options = options.partition("Parameters\n----------\n")
-    text = inspect.cleandoc(cls.__doc__ or "")
+    text = inspect.cleandoc(docstring)
     text = text.replace("[options of CloudPortfolio]", options.strip())
-    cls.__doc__ = text.replace("[attributes of CloudPortfolio]", attributes.strip())
-    return cls
+    return text.replace("[attributes of CloudPortfolio]", attributes.strip())

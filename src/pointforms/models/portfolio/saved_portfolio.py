@@ -107,11 +107,10 @@ class SavesPortfolio:
         outputs = len(portfolio.pool_.constant)
         for attribute, value in restore_learned(cls, state.config, outputs).items():
             setattr(portfolio, attribute, value)
-        centers = getattr(portfolio, "batch_centers_", {})
-        if any(len(center) != portfolio.n_features_in_ for center in centers.values()):
-            raise ValueError(
-                f"attribute batch_centers_: expected {portfolio.n_features_in_} numbers per batch"
-            )
+        width = portfolio.n_features_in_
+        centers = getattr(portfolio, "batch_centers_", None)
+        if centers is not None and {len(center) for center in centers.values()} != {width}:
+            raise ValueError(f"attribute batch_centers_: expected {width} numbers per batch")
         portfolio.parts_ = _restored_parts(portfolio, parts, outputs)
         portfolio.contributions_ = _restored_contributions(state.config)
         portfolio.oof_predictions_ = _restored_out_of_fold(portfolio, out_of_fold, outputs)
@@ -140,7 +139,8 @@ def _saved_part(part: Any) -> SavedState:
 def _restored_pool(tensors: dict[str, Tensor], parts: int, probabilities: bool) -> Pool:
     arrays = {name.removeprefix("pool."): value.numpy() for name, value in tensors.items()}
     checked, sizes = checked_arrays(arrays, _POOL, {"parts": parts + 1})
-    check_range("weights", checked["weights"], 0, _LARGEST_WEIGHT)
+    check_range("weights", checked["weights"][:-1], 0, _LARGEST_WEIGHT)
+    check_range("weights", checked["weights"], -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
     if probabilities and sizes["outputs"] < 2:
         raise ValueError("array 'constant' has one entry: expected one per class")
     return Pool(checked["weights"], checked["constant"], probabilities)
