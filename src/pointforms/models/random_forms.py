@@ -58,7 +58,6 @@ def random_forms(
         dimension=dimension,
         scale=scale,
         epochs=0,
-        weight_decay=1e-3,  # unused; stored rows have it in their digests
         random_state=random_state,
         cache=cache,
     )
