@@ -57,7 +57,7 @@ class TestFit:
         assert whole.oof_score_ == whole.oof_scores_["auroc"]
         assert whole.oof_score_ == pytest.approx(roc_auc_score(y, oof[:, 1]))
         assert whole.oof_scores_["log_loss"] == pytest.approx(log_loss(y, oof))
-        assert list(whole.weights_) == [*PARTS, "constant"]
+        assert list(whole.weights_) == list(PARTS)
         assert min(whole.weights_.values()) >= 0
         assert (whole.n_features_in_, whole.classes_.tolist()) == (3, [0, 1])
         probabilities = whole.predict_proba(clouds)
@@ -219,7 +219,7 @@ class TestTimeLimit:
         with pytest.warns(UserWarning, match="left out forest, forms, centred forms"):
             model = classifier(*PARTS, time_limit=1e-6).fit(clouds, y)
         assert list(model.parts_) == ["linear"]
-        assert list(model.weights_) == ["linear", "constant"]
+        assert list(model.weights_) == ["linear"]
         assert model.contributions_ == {}
         assert model.oof_score_ > 0.8
         assert model.predict(clouds).shape == (24,)

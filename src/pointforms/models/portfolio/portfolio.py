@@ -104,7 +104,7 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
     part_scores_ : dict
         The scores of the out-of-fold predictions of each part.
     weights_ : dict
-        The weight of each part, and of a constant prediction.
+        The weight of each part; with weights of 0, predictions are the same for all clouds.
     n_features_in_ : int
         Number of features of the clouds, D.
     feature_names_in_ : ndarray of str, shape (D,)

@@ -83,7 +83,7 @@ class SavesPortfolio:
     @property
     def weights_(self) -> dict[str, float]:
         """The weight of each part, and of a constant prediction."""
-        return dict(zip([*self.parts_, "constant"], self.pool_.weights.tolist(), strict=True))
+        return dict(zip(self.parts_, self.pool_.weights[:-1].tolist(), strict=True))
 
     def _to_saved(self) -> SavedState:
         contributions = {name: asdict(one) for name, one in self.contributions_.items()}
