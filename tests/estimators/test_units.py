@@ -308,6 +308,22 @@ class TestGeometry:
         assert all(a.factor is b.factor for a, b in zip(model.prepare(fields), fields, strict=True))
         np.testing.assert_allclose(model.unit_, np.concatenate(CLOUDS).std(0))
 
+    def test_given_fields_keep_their_units(self):
+        """Those of an earlier fit, whose fields some of its clouds then share."""
+        model = clone_of("classifier", scale="robust").fit(CLOUDS, targets("mlp"))
+        fields = model.prepare(CLOUDS)
+        shared = clone_of("classifier", scale="robust").fit(fields[:12], targets("mlp")[:12])
+        np.testing.assert_array_equal(shared.unit_, model.unit_)
+        found = shared.predict_proba(CLOUDS)  # measured as the fields were
+        np.testing.assert_allclose(found, shared.predict_proba(fields), atol=1e-6)
+        others = pf.gram_fields(CLOUDS, neighbors=5, dimension=model.dimension_)
+        with pytest.raises(ValueError, match="Gram field 12 was estimated in other units than"):
+            clone_of("classifier").fit([*fields[:12], *others[12:]], targets("mlp"))
+        with pytest.raises(
+            ValueError, match="Gram field 0 was estimated in other units"
+        ):
+            model.predict(others)
+
     def test_clouds_wait_for_their_units(self):
         """Before fit, nothing can be computed from them."""
         for name in ("classifier", "gcn"):

@@ -171,7 +171,11 @@ class PointFormEstimator(PointFormOptions):
         super().adapt(clouds, batch)
         self._forget("neighbors_", "dimension_", "given_geometry_")
         if isinstance(clouds[0], GramField):
-            self.given_geometry_ = True
+            unit = _common_unit(clouds)
+            if unit is None or self.scale is None:
+                self.given_geometry_ = True
+            else:  # later clouds are scaled as these were
+                self.unit_ = unit.numpy()
         if self.units is not None and not isinstance(clouds[0], GramField):
             clouds = self.units.scaled(self._in_units(clouds))
         settings = GramSettings.among(self.get_params(deep=False))
@@ -323,3 +327,16 @@ class PointFormEstimator(PointFormOptions):
 
     def _to_device(self) -> None:
         self.model_ = self.model_.to(self.device)
+
+
+def _common_unit(fields: Sequence[Any]) -> torch.Tensor | None:
+    """Return the units in which all Gram fields were estimated; None for those of the features."""
+    units = [field.unit for field in fields if isinstance(field, GramField)]
+    for i, unit in enumerate(units):
+        same = unit is units[0] if unit is None or units[0] is None else unit.equal(units[0])
+        if not same:
+            raise ValueError(
+                f"Gram field {i} was estimated in other units than Gram field 0: expected those of "
+                "one fit, or of none"
+            )
+    return None if units[0] is None else units[0].double().cpu()
