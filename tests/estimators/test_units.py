@@ -319,9 +319,7 @@ class TestGeometry:
         others = pf.gram_fields(CLOUDS, neighbors=5, dimension=model.dimension_)
         with pytest.raises(ValueError, match="Gram field 12 was estimated in other units than"):
             clone_of("classifier").fit([*fields[:12], *others[12:]], targets("mlp"))
-        with pytest.raises(
-            ValueError, match="Gram field 0 was estimated in other units"
-        ):
+        with pytest.raises(ValueError, match="Gram field 0 was estimated in other units"):
             model.predict(others)
 
     def test_clouds_wait_for_their_units(self):
