@@ -192,14 +192,15 @@ class TestOutOfFold:
     def test_the_loss_of_a_cloud_does_not_choose_its_epoch(self, monkeypatch):
         """With other losses of a fold the ensemble keeps another epoch, the fold does not."""
         estimator = make(epochs=6, patience=60, learning_rate=0.05, dtype="float64")
-        add, own = ensemble._Curve.add, self.FOLDS == 1
+        add, own = ensemble._Branch.add, self.FOLDS == 1
 
         def fitted(best: int) -> Ensemble:
-            def changed(curve, training, losses, outputs):
-                large = [1000.0 * (len(curve.pooled) != best) + 0 * loss for loss in losses]
-                add(curve, training, [losses[0], large[1], *losses[2:]], outputs)
+            def changed(branch, scouts):
+                worse = 1000.0 * (len(branch.pooled) != best)
+                second = scouts[1]._replace(losses=np.full_like(scouts[1].losses, worse))
+                add(branch, [scouts[0], second, *scouts[2:]])
 
-            monkeypatch.setattr(ensemble._Curve, "add", changed)
+            monkeypatch.setattr(ensemble._Branch, "add", changed)
             return trained(estimator, folds=self.FOLDS)[0]
 
         first, last = fitted(best=0), fitted(best=5)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -74,89 +75,43 @@ def train_ensemble(
     progress : bool, default False
         Show a progress bar.
     """
-    parts = len(plan.places)
-    patience = ceil(schedule.patience / sqrt(parts))
-    groups = [scouts + (plan.kept[d] if plan.kept else []) for d, scouts in enumerate(plan.scouts)]
-    fits = [fit for group in groups for fit in group]
-    decay_of = [d for d, group in enumerate(groups) for _ in group]
-    size = stack_size(store, schedule)
-    runs: list[tuple[list[int], Run]] = []
-    by_steps: dict[int, list[int]] = defaultdict(list)
-    for i, fit in enumerate(fits):
-        by_steps[schedule.steps(fit)].append(i)
-    for same in by_steps.values():
-        for start in range(0, len(same), size):
-            some = same[start : start + size]
-            run = Run(make_model, store, y, targets.loss, [fits[i] for i in some], schedule)
-            runs.append((some, run))
-    models = {i: model for some, run in runs for i, model in zip(some, run.models, strict=True)}
-    # what is kept: the scouts themselves, unless others are trained on all clouds
-    keepers = [
-        [i for i, d in enumerate(decay_of) if d == own and (i not in _scouts(groups, plan, own))]
-        if plan.kept
-        else [i for i, d in enumerate(decay_of) if d == own]
-        for own in range(len(groups))
-    ]
-    curves = [_Curve() for _ in groups]
+    patience = ceil(schedule.patience / sqrt(len(plan.places)))
+    fits, branches = _branches(plan)
+    stacks = _Stacks(make_model, store, y, targets, fits, schedule)
     with keep_freed_memory(), track(len(fits) * schedule.epochs, "training", progress) as advance:
         for epoch in range(schedule.epochs):
-            trained: dict[int, float] = {}
-            outputs: dict[int, Tensor] = {}
-            losses: dict[int, np.ndarray] = {}
-            for some, run in runs:
-                if not run.running:
-                    continue
-                places = [some[i] for i in run.running]
-                trained |= dict(zip(places, run.train_epoch(), strict=True))
-                found = run.outputs()
-                outputs |= dict(zip(places, found, strict=True))
-                losses |= dict(zip(places, run.losses(found), strict=True))
-            for d, curve in enumerate(curves):
-                if curve.ended:
-                    continue
-                scouts = _scouts(groups, plan, d)
-                curve.add(
-                    [trained[i] for i in scouts],
-                    [losses[i] for i in scouts],
-                    [outputs[i].float().cpu().numpy() for i in scouts],
-                )
-                if curve.best_epoch == epoch and curve.best < np.inf:
-                    curve.states = [
-                        run.state(run.running.index(some.index(i)))
-                        for i in keepers[d]
-                        for some, run in runs
-                        if i in some
-                    ]
-                curve.ended = epoch - curve.best_epoch >= patience
+            trained = stacks.train_epoch()
+            for branch in branches:
+                if not branch.ended:
+                    branch.add([trained[i] for i in branch.scouts])
+                    if branch.best_epoch == epoch and branch.best < np.inf:
+                        branch.states = [stacks.state(i) for i in branch.keepers]
+                    branch.ended = epoch - branch.best_epoch >= patience
             advance(len(trained))
-            running = [d for d, curve in enumerate(curves) if not curve.ended]
+            running = {i for branch in branches if not branch.ended for i in branch.places}
             if not running or schedule.is_over():
                 break
-            for some, run in runs:
-                going = [p for p, i in enumerate(run.running) if decay_of[some[i]] in running]
-                if len(going) < len(run.running):
-                    advance((len(run.running) - len(going)) * (schedule.epochs - epoch - 1))
-                    run.keep(going)
-    best = min(range(len(curves)), key=lambda d: curves[d].best)
-    curve = curves[best]
-    kept = [models[i] for i in keepers[best]]
-    for i, (place, model) in enumerate(zip(keepers[best], kept, strict=True)):
-        finish(model, curve.states[i] if curve.states else {}, fits[place])
+            stacks.keep(running)
+            advance(len(trained.keys() - running) * (schedule.epochs - epoch - 1))
+    best = min(branches, key=lambda branch: branch.best)
+    kept = [stacks.models[i] for i in best.keepers]
+    for i, (place, model) in enumerate(zip(best.keepers, kept, strict=True)):
+        finish(model, best.states[i] if best.states else {}, fits[place])
         if plan.kept:  # no held-out cloud has shown whether it is sound
             _check_outputs(model, store, fits[place])
     model = kept[0] if len(kept) == 1 else AverageNetwork(kept, targets.probabilities)
     history = [
         {"train": train, "validation": held_out}
-        for train, held_out in zip(curve.training, curve.pooled, strict=True)
+        for train, held_out in zip(best.training, best.pooled, strict=True)
     ]
     return Ensemble(
         model.eval(),
-        curve.best_epoch,
+        best.best_epoch,
         history,
         guess=_guess_loss(targets, plan),
-        stopped=curve.ended,
-        out_of_fold=_out_of_fold(curves, plan, targets.probabilities),
-        decay=fits[keepers[best][0]].weight_decay,
+        stopped=best.ended,
+        out_of_fold=_out_of_fold(branches, plan, targets.probabilities),
+        decay=fits[best.keepers[0]].weight_decay,
     )
 
 
@@ -178,16 +133,84 @@ def stack_size(store: Store, schedule: Schedule) -> int:
     return max(1, _TOGETHER // (clouds * n * _PER_POINT))
 
 
-def _scouts(groups: Sequence[Sequence[Fit]], plan: Plan, decay: int) -> list[int]:
-    """Return the places of the scouts of a decay among all fits."""
-    start = sum(len(group) for group in groups[:decay])
-    return list(range(start, start + len(plan.places)))
+class _Epoch(NamedTuple):
+    """One epoch of one network: training loss, and outputs and losses for what it holds out."""
+
+    training: float
+    outputs: Tensor
+    losses: np.ndarray
 
 
-class _Curve:
-    """Losses of the scouts of one decay, epoch by epoch."""
+class _Stacks:
+    """All networks of a plan, in stacks that train together.
 
-    def __init__(self) -> None:
+    Networks are named by their place in the list of fits.
+    """
+
+    def __init__(
+        self,
+        make_model: Callable[[Fit], nn.Module],
+        store: Store,
+        y: Tensor,
+        targets: Targets,
+        fits: Sequence[Fit],
+        schedule: Schedule,
+    ) -> None:
+        size = stack_size(store, schedule)
+        by_steps: dict[int, list[int]] = defaultdict(list)
+        for place, fit in enumerate(fits):
+            by_steps[schedule.steps(fit)].append(place)
+        self._runs: list[tuple[list[int], Run]] = []
+        self.models: dict[int, nn.Module] = {}
+        for same in by_steps.values():
+            for start in range(0, len(same), size):
+                places = same[start : start + size]
+                some = [fits[i] for i in places]
+                run = Run(make_model, store, y, targets.loss, some, schedule)
+                self._runs.append((places, run))
+                self.models |= dict(zip(places, run.models, strict=True))
+
+    def train_epoch(self) -> dict[int, _Epoch]:
+        """Train all networks that are still running for an epoch."""
+        result: dict[int, _Epoch] = {}
+        for places, run in self._runs:
+            if run.running:
+                trained = run.train_epoch()
+                outputs = run.outputs()
+                epochs = map(_Epoch, trained, outputs, run.losses(outputs))
+                result |= dict(zip([places[i] for i in run.running], epochs, strict=True))
+        return result
+
+    def state(self, place: int) -> dict[str, Tensor]:
+        """Return the parameters of a running network."""
+        for places, run in self._runs:
+            if place in places:
+                return run.state(run.running.index(places.index(place)))
+        raise KeyError(place)
+
+    def keep(self, running: Container[int]) -> None:
+        """Stop all other networks."""
+        for places, run in self._runs:
+            going = [p for p, i in enumerate(run.running) if places[i] in running]
+            if len(going) < len(run.running):
+                run.keep(going)
+
+
+class _Branch:
+    """The networks of one decay, and their losses epoch by epoch.
+
+    Attributes
+    ----------
+    scouts : list of int
+        Places of the networks that hold out clouds.
+    keepers : list of int
+        Places of those that are kept: the scouts themselves, or others that hold out nothing.
+    """
+
+    def __init__(self, scouts: list[int], others: list[int]) -> None:
+        self.scouts = scouts
+        self.keepers = others or scouts
+        self.places = [*scouts, *others]
         self.training: list[float] = []
         self.pooled: list[float] = []
         self.losses: list[list[np.ndarray]] = []
@@ -196,16 +219,26 @@ class _Curve:
         self.states: list[dict[str, Tensor]] = []
         self.ended = False
 
-    def add(
-        self, training: list[float], losses: list[np.ndarray], outputs: list[np.ndarray]
-    ) -> None:
-        """Add an epoch."""
-        self.training.append(float(np.mean(training)))
-        self.pooled.append(float(np.concatenate(losses).mean()))
-        self.losses.append(losses)
-        self.outputs.append(outputs)
+    def add(self, scouts: Sequence[_Epoch]) -> None:
+        """Add an epoch of the scouts."""
+        self.training.append(float(np.mean([scout.training for scout in scouts])))
+        self.losses.append([scout.losses for scout in scouts])
+        self.outputs.append([scout.outputs.float().cpu().numpy() for scout in scouts])
+        self.pooled.append(float(np.concatenate(self.losses[-1]).mean()))
         if self.pooled[-1] < self.best:
             self.best, self.best_epoch = self.pooled[-1], len(self.pooled) - 1
+
+
+def _branches(plan: Plan) -> tuple[list[Fit], list[_Branch]]:
+    """Return all networks of a plan, and their places by decay."""
+    fits: list[Fit] = []
+    branches = []
+    for d, scouts in enumerate(plan.scouts):
+        others = plan.kept[d] if plan.kept else []
+        places = list(range(len(fits), len(fits) + len(scouts) + len(others)))
+        fits += [*scouts, *others]
+        branches.append(_Branch(places[: len(scouts)], places[len(scouts) :]))
+    return fits, branches
 
 
 def _guess_loss(targets: Targets, plan: Plan) -> float:
@@ -215,7 +248,7 @@ def _guess_loss(targets: Targets, plan: Plan) -> float:
     return float(np.average(guesses, weights=[len(fit.validation) for fit in fits]))
 
 
-def _out_of_fold(curves: Sequence[_Curve], plan: Plan, probabilities: bool) -> np.ndarray | None:
+def _out_of_fold(branches: Sequence[_Branch], plan: Plan, probabilities: bool) -> np.ndarray | None:
     """Return what the scouts predict for the clouds they hold out, if every cloud is held out.
 
     For the clouds of a fold, decay and epoch are those of the smallest loss over all other clouds,
@@ -226,8 +259,8 @@ def _out_of_fold(curves: Sequence[_Curve], plan: Plan, probabilities: bool) -> n
         return None
     epochs = [
         (losses, outputs)
-        for curve in curves
-        for losses, outputs in zip(curve.losses, curve.outputs, strict=True)
+        for branch in branches
+        for losses, outputs in zip(branch.losses, branch.outputs, strict=True)
     ]
     N = len(plan.clouds)
     held_out = [plan.folds[division] == fold for division, fold in plan.places]
