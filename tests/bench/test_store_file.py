@@ -1,4 +1,4 @@
-"""The file of a store: complete by itself, safe to copy, never written by readers; its errors."""
+"""The file of a store: complete by itself, safe to copy, never written by readers."""
 
 from __future__ import annotations
 
@@ -16,33 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.helpers.kills import kill_writers
+from tests.helpers.small_stores import ROW, finished, raw, records
 from tests.helpers.unprivileged import unprivileged
 
-from pointforms.bench import store_file
-from pointforms.bench.records import Record, Row, Unit
+from pointforms.bench.records import Record
 from pointforms.bench.store import Store
 from pointforms.bench.store_file import StoreError
 
-ROW = Row("circles-vs-lines", "npf-tri-1", {"epochs": 3}, clouds=40)
 OF_0_1_0 = Path(__file__).parents[1] / "data" / "store-of-0.1.0.db"
-
-
-def records(count=3, size=20):
-    """Fits whose predictions differ."""
-    made = []
-    for seed in range(count):
-        probabilities = np.tile([1 / (seed + 2), 1 - 1 / (seed + 2)], (size, 1))
-        made.append(Record(ROW, 0, seed, 0.5, clouds=np.arange(size), probabilities=probabilities))
-    return made
-
-
-def raw(path, statement, values=()):
-    """Straight to the database, without the store."""
-    db = sqlite3.connect(path)
-    with db:
-        found = db.execute(statement, values).fetchall()
-    db.close()
-    return found
 
 
 def content(folder):
@@ -198,11 +179,6 @@ def test_a_copy_replaces_nothing(path, name):
 # --- reading ---------------------------------------------------------------------------------
 
 
-def _finished(path):
-    with Store(path) as store:
-        store.finish(None, records())
-
-
 def _of_0_1_0(path):
     """A finished store of that version: it expects a log, which is not there."""
     shutil.copy(OF_0_1_0, path)
@@ -211,14 +187,14 @@ def _of_0_1_0(path):
 
 
 def test_a_store_that_is_only_read_stays_as_it_was(path):
-    _finished(path)
+    finished(path)
     before = content(path.parent), path.stat().st_mtime_ns
     with Store(path) as store:
         assert len(store.records()) == 3
     assert (content(path.parent), path.stat().st_mtime_ns) == before
 
 
-@pytest.mark.parametrize("make", [_finished, _of_0_1_0])
+@pytest.mark.parametrize("make", [finished, _of_0_1_0])
 def test_a_reader_writes_nothing_in_the_file_or_beside_it(path, make):
     make(path)
     before = content(path.parent), path.stat().st_mtime_ns
@@ -240,12 +216,12 @@ def test_a_reader_of_a_killed_store_writes_nothing(killed):
 
 
 def test_a_reader_cannot_write(path):
-    _finished(path)
+    finished(path)
     with Store(path, read_only=True) as store, pytest.raises(StoreError, match="cannot be written"):
         store.begin("", "local", 1)
 
 
-@pytest.mark.parametrize("make", [_finished, _of_0_1_0])
+@pytest.mark.parametrize("make", [finished, _of_0_1_0])
 def test_a_reader_sees_what_a_run_writes_that_starts_later(path, make):
     """A file at rest is read without locks, until it changes."""
     make(path)
@@ -270,7 +246,7 @@ def test_what_is_read_while_the_file_changes_is_read_again(path, monkeypatch):
 
 def test_a_reader_leaves_the_locks_of_its_process_alone(path):
     """They end when any file of that name is closed, unless SQLite closes it."""
-    _finished(path)
+    finished(path)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with Store(path, read_only=True) as reader:
@@ -300,8 +276,8 @@ def _protect(folder):
     folder.chmod(0o555)
 
 
-@pytest.mark.parametrize("make", [_finished, _of_0_1_0])
-def test_a_finished_store_opens_on_read_only_media(shelf, make):
+@pytest.mark.parametrize("make", [finished, _of_0_1_0])
+def test_afinished_store_opens_on_read_only_media(shelf, make):
     make(shelf / "results.db")
     _protect(shelf)
 
@@ -333,157 +309,3 @@ def test_a_killed_store_on_read_only_media_is_read_or_explained(killed, shelf):
     (shelf / "results.db-shm").unlink()
     shelf.chmod(0o555)
     unprivileged(explain)
-
-
-# --- what is no store ------------------------------------------------------------------------
-
-
-def _other_database(path):
-    raw(path, "CREATE TABLE fits (x)")
-
-
-def _other_wal_database(path):
-    raw(path, "PRAGMA journal_mode = WAL")
-    raw(path, "CREATE TABLE notes (x)")
-
-
-def _other_version(path):
-    Store(path).close()
-    raw(path, "PRAGMA user_version = 99")
-
-
-def _truncated(path):
-    _finished(path)
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def _overwritten(path):
-    _finished(path)
-    page = raw(path, "SELECT rootpage FROM sqlite_master WHERE name = 'fits'")[0][0]
-    with open(path, "r+b") as file:
-        file.seek(4096 * (page - 1))
-        file.write(np.random.default_rng(0).bytes(4096))
-
-
-@pytest.mark.parametrize("how", [{}, {"create": False}, {"read_only": True}])
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda path: path.write_text("xy"), "not a database"),
-        (lambda path: path.write_text("task,model\n" * 200), "not a database"),
-        (lambda path: path.write_bytes(bytes(range(256)) * 40), "not a database"),
-        (lambda path: path.mkdir(), "is a folder"),
-        (_other_database, "not a store of this version"),
-        (_other_wal_database, "not a store of this version"),
-        (_other_version, "schema is 99, expected 1"),
-        (_truncated, "it is damaged: restore a copy"),
-        (_overwritten, "it is damaged: restore a copy"),
-    ],
-)
-def test_what_is_no_store_is_refused_and_left_alone(path, make, message, how):
-    make(path)
-    before = None if path.is_dir() else path.read_bytes()
-    with pytest.raises(StoreError, match=message) as error:
-        Store(path, **how).records()  # readers of a damaged file open it first
-    assert repr(str(path)) in str(error.value)
-    assert "\n" not in str(error.value)
-    assert list(path.parent.iterdir()) == [path]
-    assert path.is_dir() or path.read_bytes() == before
-
-
-def test_readers_look_at_no_more_of_a_file_than_they_need(path):
-    with Store(path) as store:
-        store.finish(None, records(2, size=2000))
-    with open(path, "r+b") as file:
-        file.seek(-4096, os.SEEK_END)  # a page of predictions
-        file.write(b"\xff" * 4096)
-    with Store(path, read_only=True) as store:
-        assert len(store.keys()) == 2
-        with pytest.raises(StoreError, match="it is damaged: restore a copy"):
-            store.copy(path.with_name("copy.db"))
-    with pytest.raises(StoreError, match="it is damaged: restore a copy"):
-        Store(path)
-    assert os.listdir(path.parent) == [path.name]
-
-
-@pytest.mark.parametrize("how", [{"create": False}, {"read_only": True}])
-def test_an_absent_store_is_not_made_for_reading(path, how):
-    with pytest.raises(FileNotFoundError, match="no store"):
-        Store(path, **how)
-    with pytest.raises(FileNotFoundError, match="no folder"):
-        Store(path / "absent" / "a.db")
-    assert list(path.parent.iterdir()) == []
-    path.touch()
-    with pytest.raises(ValueError, match="it is empty"):
-        Store(path, **how)
-    assert path.read_bytes() == b""
-    Store(path).close()  # a run that was killed at its start leaves such a file
-
-
-@pytest.mark.parametrize(
-    "damage",
-    ["row = '{'", "row = x'ff00'", "clouds = x'00'", "probabilities = x'00'", "fold = 'a'"],
-)
-def test_a_record_that_makes_no_sense_is_reported_as_damage(path, damage):
-    _finished(path)
-    raw(path, f"UPDATE fits SET {damage} WHERE seed = 0")
-    message = r"results\.db.* is damaged"
-    with Store(path, read_only=True) as store, pytest.raises(StoreError, match=message):
-        store.records()
-
-
-# --- full disks and locks --------------------------------------------------------------------
-
-
-def test_a_full_disk_is_an_error_that_keeps_what_is_there(path):
-    with Store(path) as store:
-        run = store.begin("", "local", 1)
-        store.finish(run, records(3))
-        (pages,) = store._db.execute("PRAGMA page_count").fetchone()
-        store._db.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(StoreError, match=r"results\.db.* the disk is full: make room"):
-            store.finish(run, records(100))
-        assert len(store.records()) == 3
-        store.end(run)
-    with Store(path) as store:
-        assert store.finish(None, records(100)) == 97
-
-
-def test_a_copy_onto_a_full_disk_names_the_copy_and_leaves_nothing(path, monkeypatch):
-    real = sqlite3.connect
-
-    def connect(*args, **options):
-        db = real(*args, **options)
-        db.execute("PRAGMA max_page_count = 2")
-        return db
-
-    with Store(path) as store:
-        store.finish(None, records(100))
-        monkeypatch.setattr(store_file.sqlite3, "connect", connect)
-        with pytest.raises(StoreError, match=r"copy\.db': the disk is full"):
-            store.copy(path.with_name("copy.db"))
-    assert os.listdir(path.parent) == [path.name]
-
-
-@pytest.mark.parametrize("read_only", [False, True])
-def test_a_locked_store_is_waited_for_and_then_explained(path, read_only, monkeypatch):
-    monkeypatch.setattr(store_file, "_PATIENCE", 0.1)
-    _finished(path)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    other.execute("CREATE TABLE notes (x)")
-    with pytest.raises(StoreError, match=r"results\.db.* another process has locked it: wait"):
-        Store(path, read_only=read_only)
-    other.close()
-    Store(path, read_only=read_only).close()
-
-
-def test_a_store_locked_while_in_use_is_explained(path, monkeypatch):
-    monkeypatch.setattr(store_file, "_PATIENCE", 0.1)
-    with Store(path) as store:
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="another process has locked it"):
-            store.claim(store.begin("", "local", 1), Unit(ROW, ((0, 0),)))
-        other.close()
-        assert isinstance(store.claim(store.begin("", "local", 1), Unit(ROW, ((0, 0),))), Unit)

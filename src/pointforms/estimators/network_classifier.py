@@ -2,97 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
-from pointforms.clouds import cloud_list
+from pointforms.estimators.classifies_clouds import ClassifiesClouds
 from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import class_probabilities
-from pointforms.estimators.targets import ClassTargets
 
 
-class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
+class NetworkClassifier(ClassifiesClouds, NetworkEstimator):  # type: ignore[misc]
     """Base class of every classifier that trains a network on clouds."""
 
-    def fit(
-        self,
-        clouds: Any,
-        y: Any,
-        groups: Any = None,
-        sample_weight: Any = None,
-        covariates: Any = None,
-        batch: Any = None,
-    ) -> Self:
-        """Learn to predict the class of a cloud.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The training clouds, or what `prepare` returned for them.
-        y : array-like, shape (N,)
-            A label of any kind per cloud.
-        groups : array-like, shape (N,), or None, default None
-            Clouds of one group stay on one side of the validation split.
-        sample_weight : array-like, shape (N,), or None, default None
-            Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
-            weight 0 is neither trained nor validated on. The validation loss has no weights.
-        covariates : data frame, mapping or array-like, shape (N, c), or None, default None
-            What is known about whole clouds, such as age and sex. Numbers are standardised, text
-            becomes zeros and ones. Predictions need the same columns.
-        batch : array-like, shape (N,), or None, default None
-            The batch in which each cloud was measured, for frame="batch".
-
-        Returns
-        -------
-        Self
-            The fitted classifier.
-        """
-        self.check_options()
-        clouds = cloud_list(clouds)
-        targets = ClassTargets.of(y, len(clouds), self.class_weight, sample_weight)
-        self._fit(clouds, targets, groups, covariates, batch)
-        self.classes_ = targets.classes
-        return self
-
-    def predict_proba(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
-        """Predict class probabilities.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds, or what `prepare` returned for them.
-        covariates : data frame, mapping or array-like, or None, default None
-            The columns that were given to `fit`.
-        batch : array-like, shape (N,), or None, default None
-            Batches, for frame="batch". One that `fit` has not seen is centred by its own clouds.
-
-        Returns
-        -------
-        ndarray, shape (N, C)
-            One column per class, in the order of `classes_`.
-        """
+    def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray:
+        """Return class probabilities: (N, C)."""
         store = self._prediction_store(clouds, covariates, batch)
         return class_probabilities(self.model_, store)
-
-    def predict(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds, or what `prepare` returned for them.
-        covariates : data frame, mapping or array-like, or None, default None
-            The columns that were given to `fit`.
-        batch : array-like, shape (N,), or None, default None
-            Batches, for frame="batch". One that `fit` has not seen is centred by its own clouds.
-
-        Returns
-        -------
-        ndarray, shape (N,)
-            One label per cloud.
-        """
-        best = self.predict_proba(clouds, covariates, batch).argmax(1)
-        labels: np.ndarray = self.classes_[best]
-        return labels

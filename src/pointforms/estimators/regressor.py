@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from pydantic import FiniteFloat
-from sklearn.base import RegressorMixin
 
-from pointforms.clouds import cloud_list
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
-from pointforms.estimators.saved_values import Attribute
-from pointforms.estimators.targets import NumberTargets
+from pointforms.estimators.predicts_numbers import TARGET_UNITS, PredictsNumbers
 
 
-class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[misc]
+class PointFormRegressor(PredictsNumbers, PointFormEstimator):  # type: ignore[misc]
     """Predict one or more numbers per cloud from the comparison matrices of learned forms.
 
     Parameters
@@ -67,71 +63,10 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
     (40,)
     """
 
-    _learned = PointFormEstimator._learned | {
-        "target_mean_": Attribute(list[FiniteFloat], "outputs"),
-        "target_scale_": Attribute(list[FiniteFloat], "outputs"),
-        "single_target_": Attribute(bool),
-    }
+    _learned = PointFormEstimator._learned | TARGET_UNITS
 
-    def fit(
-        self,
-        clouds: Any,
-        y: Any,
-        groups: Any = None,
-        sample_weight: Any = None,
-        covariates: Any = None,
-        batch: Any = None,
-    ) -> Self:
-        """Learn to predict numbers.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The training clouds, or their Gram fields.
-        y : array-like, shape (N,) or (N, targets)
-            The numbers.
-        groups : array-like, shape (N,), or None, default None
-            Clouds of one group stay on one side of the validation split.
-        sample_weight : array-like, shape (N,), or None, default None
-            Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
-            weight 0 is neither trained nor validated on. The validation loss has no weights.
-        covariates : data frame, mapping or array-like, shape (N, c), or None, default None
-            What is known about whole clouds, such as age and sex. Numbers are standardised, text
-            becomes zeros and ones. Predictions need the same columns.
-        batch : array-like, shape (N,), or None, default None
-            The batch in which each cloud was measured, for frame="batch".
-
-        Returns
-        -------
-        Self
-            The fitted regressor.
-        """
-        self.check_options()
-        clouds = cloud_list(clouds)
-        targets = NumberTargets.of(y, len(clouds), self.class_weight, sample_weight)
-        self._fit(clouds, targets, groups, covariates, batch)
-        self.target_mean_, self.target_scale_ = targets.mean, targets.scale
-        self.single_target_ = targets.single
-        return self
-
-    def predict(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
-        """Predict the numbers of clouds.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds, or their Gram fields.
-        covariates : data frame, mapping or array-like, or None, default None
-            The columns that were given to `fit`.
-        batch : array-like, shape (N,), or None, default None
-            Batches, for frame="batch". One that `fit` has not seen is centred by its own clouds.
-
-        Returns
-        -------
-        ndarray, shape (N,) or (N, targets)
-            As y was in `fit`.
-        """
+    def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray:
+        """Return standardised numbers: (N, targets)."""
         store = self._prediction_store(clouds, covariates, batch)
-        outputs = apply(self.model_, store).double().cpu().numpy()
-        numbers: np.ndarray = outputs * self.target_scale_ + self.target_mean_
-        return numbers[:, 0] if self.single_target_ else numbers
+        outputs: np.ndarray = apply(self.model_, store).double().cpu().numpy()
+        return outputs

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
-from pointforms.clouds import cloud_list
+from pointforms.estimators.classifies_clouds import ClassifiesClouds
 from pointforms.estimators.metrics import scores
 from pointforms.estimators.saved_values import Attribute, Labels
-from pointforms.estimators.targets import ClassTargets, Targets
+from pointforms.estimators.targets import Targets
 from pointforms.models.portfolio.portfolio import CloudPortfolio
 from pointforms.support.options import Positive
 from pointforms.support.suggestions import suggests_parameters
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
+class CloudClassifier(ClassifiesClouds, CloudPortfolio):  # type: ignore[misc]
     """Classify clouds by a portfolio of point-forms and summaries.
 
     This is the classifier to start with. Each part is trained five times, each time without a fifth
@@ -64,88 +63,8 @@ class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
 
     class_weight: Literal["balanced"] | dict[Any, Positive] | None = None
 
-    def fit(
-        self,
-        clouds: Any,
-        y: Any,
-        groups: Any = None,
-        sample_weight: Any = None,
-        covariates: Any = None,
-        batch: Any = None,
-    ) -> Self:
-        """Learn to predict the class of a cloud.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The training clouds.
-        y : array-like, shape (N,)
-            A label of any kind per cloud.
-        groups : array-like, shape (N,), or None, default None
-            Clouds of one group stay in one fold.
-        sample_weight : array-like, shape (N,), or None, default None
-            Weights of the clouds, of which only the ratios matter. A cloud of weight 0 is left out.
-        covariates : data frame, mapping or array-like, shape (N, c), or None, default None
-            What is known about whole clouds, such as age and sex.
-        batch : array-like, shape (N,), or None, default None
-            The batch in which each cloud was measured; the centre of its batch is subtracted from
-            each cloud.
-
-        Returns
-        -------
-        Self
-            The fitted classifier.
-        """
-        self.check_options()
-        clouds = cloud_list(clouds)
-        targets = ClassTargets.of(y, len(clouds), self.class_weight, sample_weight)
-        self._fit(clouds, targets, groups, covariates, batch)
-        self.classes_ = targets.classes
-        return self
-
     def _scores(self, targets: Targets, predicted: np.ndarray) -> dict[str, float]:
         return scores(targets.values, predicted)
-
-    def predict_proba(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
-        """Predict class probabilities.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds.
-        covariates : data frame, mapping or array-like, or None, default None
-            The columns that were given to `fit`.
-        batch : array-like, shape (N,), or None, default None
-            The batch of each cloud, if `fit` was given batches. One that `fit` has not seen is
-            centred by its own clouds.
-
-        Returns
-        -------
-        ndarray, shape (N, C)
-            One column per class, in the order of `classes_`.
-        """
-        return self._predict(clouds, covariates, batch)
-
-    def predict(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds.
-        covariates : data frame, mapping or array-like, or None, default None
-            The columns that were given to `fit`.
-        batch : array-like, shape (N,), or None, default None
-            The batch of each cloud, if `fit` was given batches.
-
-        Returns
-        -------
-        ndarray, shape (N,)
-            One label per cloud.
-        """
-        best = self.predict_proba(clouds, covariates, batch).argmax(1)
-        labels: np.ndarray = self.classes_[best]
-        return labels
 
 
 CloudClassifier.__init__ = suggests_parameters(CloudClassifier.__init__)  # type: ignore[method-assign]

@@ -1,0 +1,118 @@
+"""What all regressors of clouds have in common: `fit`, `predict` and `score`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from pydantic import FiniteFloat
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+
+from pointforms.clouds import cloud_list
+from pointforms.estimators.saved_values import Attribute
+from pointforms.estimators.targets import NumberTargets, Targets
+
+# Attributes of a fitted regressor that are saved.
+TARGET_UNITS = {
+    "target_mean_": Attribute(list[FiniteFloat], "outputs"),
+    "target_scale_": Attribute(list[FiniteFloat], "outputs"),
+    "single_target_": Attribute(bool),
+}
+
+
+class PredictsNumbers(RegressorMixin):  # type: ignore[misc]
+    """A mixin that turns what predicts standardised numbers into a regressor.
+
+    It goes with a class that has `check_options`, `_fit` and `_predict`.
+    """
+
+    if TYPE_CHECKING:  # of the class it goes with
+
+        def check_options(self) -> None: ...
+
+        def _fit(
+            self, clouds: Any, targets: Targets, groups: Any, covariates: Any, batch: Any
+        ) -> None: ...
+
+        def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray: ...
+
+    def fit(
+        self,
+        clouds: Any,
+        y: Any,
+        groups: Any = None,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        batch: Any = None,
+    ) -> Self:
+        """Learn to predict numbers.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The training clouds, or what `prepare` returned for them.
+        y : array-like, shape (N,) or (N, targets)
+            The numbers.
+        groups : array-like, shape (N,), or None, default None
+            Clouds of one group, such as those of one patient, are held out together.
+        sample_weight : array-like, shape (N,), or None, default None
+            Weights of the clouds in the training loss, of which only the ratios matter. A cloud of
+            weight 0 is left out.
+        covariates : data frame, mapping or array-like, shape (N, c), or None, default None
+            What is known about whole clouds, such as age and sex. Numbers are standardised, text
+            becomes zeros and ones. Predictions need the same columns.
+        batch : array-like, shape (N,), or None, default None
+            The batch in which each cloud was measured. A network needs it for frame="batch"; a
+            portfolio that is given batches subtracts from each cloud the centre of its batch.
+
+        Returns
+        -------
+        Self
+            The fitted regressor.
+        """
+        self.check_options()
+        clouds = cloud_list(clouds)
+        class_weight = getattr(self, "class_weight", None)
+        targets = NumberTargets.of(y, len(clouds), class_weight, sample_weight)
+        self._fit(clouds, targets, groups, covariates, batch)
+        self.target_mean_, self.target_scale_ = targets.mean, targets.scale
+        self.single_target_ = targets.single
+        return self
+
+    def predict(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
+        """Predict the numbers of clouds.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The clouds, or what `prepare` returned for them.
+        covariates : data frame, mapping or array-like, or None, default None
+            The columns that were given to `fit`.
+        batch : array-like, shape (N,), or None, default None
+            The batch of each cloud, if `fit` was given batches. One that `fit` has not seen is
+            centred by its own clouds.
+
+        Returns
+        -------
+        ndarray, shape (N,) or (N, targets)
+            As y was in `fit`.
+        """
+        predicted = self._predict(clouds, covariates, batch)
+        numbers: np.ndarray = predicted * self.target_scale_ + self.target_mean_
+        return numbers[:, 0] if self.single_target_ else numbers
+
+    def score(
+        self,
+        clouds: Any,
+        y: Any,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        batch: Any = None,
+    ) -> float:
+        """Return R² of the predicted numbers, the mean over targets.
+
+        Takes what :meth:`predict` takes, with the numbers `y` and weights of the clouds.
+        """
+        predicted = self.predict(clouds, covariates, batch)
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
