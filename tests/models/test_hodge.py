@@ -171,3 +171,9 @@ def test_errors_say_what_was_passed(fitted, rng):
         ValueError, match=r"cloud 1 has coordinates up to .*, whose powers overflow"
     ):
         model.predict([clouds[0], 1e149 * clouds[1]])
+
+
+def test_degrees_that_the_features_do_not_have():
+    clouds = list(np.random.default_rng(0).normal(size=(6, 20, 2)))
+    with pytest.raises(ValueError, match="degree=3 exceeds the 2 features"):
+        HodgeClassifier(degrees=(3,), random_state=0).fit(clouds, [0, 1] * 3)

@@ -28,7 +28,7 @@ from pointforms.clouds import cloud_list, plain_clouds
 from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
 from pointforms.estimators.point_form_options import Degree
 from pointforms.estimators.units import Scale, Units
-from pointforms.exterior import compound
+from pointforms.exterior import check_degree, compound
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import Dimension, GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
@@ -213,6 +213,7 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
     def _families(self) -> list[tuple[np.ndarray, int, int]]:
         """Return coordinates, degree and polynomial order of every family of forms."""
         q, D = self.axes_.shape
+        check_degree(min(self.degrees), q)  # higher ones may be left out, but not all
         families = []
         for degree in self.degrees:
             if degree <= q:
