@@ -1,13 +1,23 @@
 """Run `python -m benchmarks`, or some of them by name.
 
-The names: accuracy defaults speed memory learning prediction tasks scaling.
+The names: accuracy defaults speed memory learning prediction parts tasks scaling.
 """
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import accuracy, defaults, learning, memory, prediction, scaling, speed, tasks
+from benchmarks import (
+    accuracy,
+    defaults,
+    learning,
+    memory,
+    parts,
+    prediction,
+    scaling,
+    speed,
+    tasks,
+)
 
 _ALL = {
     "accuracy": accuracy.main,
@@ -16,6 +26,7 @@ _ALL = {
     "memory": memory.main,
     "learning": learning.main,
     "prediction": prediction.main,
+    "parts": parts.main,
     "tasks": tasks.main,
     "scaling": scaling.main,
 }
