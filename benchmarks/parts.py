@@ -40,11 +40,7 @@ def main() -> list[str]:
         fitted = pf.CloudClassifier(random_state=0)
         fitted.fit(task.clouds, task.labels, groups=task.groups)
         whole = fitted.oof_scores_
-        for score, title in (
-            ("auroc", "AUROC"),
-            ("brier", "Brier score"),
-            ("log_loss", "log loss"),
-        ):
+        for score, title in _SCORES.items():
             parts = {name: scores[score] for name, scores in fitted.part_scores_.items()}
             best = (max if score == "auroc" else min)(parts, key=lambda name: parts[name])
             text = f"{whole[score]:.4f}, best part {parts[best]:.4f} ({best})"
