@@ -15,13 +15,16 @@ from pointforms.support.files import write_text
 from pointforms.support.table import Table
 
 RESULTS = Path(__file__).parent / "results"
+#: The studies, and the model that all others are tested against (None: the selected point-form).
+STUDIES = {"synthetic": None, "pdo": None, "prediction": "cloud-classifier"}
 
 
 def tables_of(study: str) -> list[Table]:
     """Return the tables of a study, computed from its fits."""
     records = read_csv(RESULTS / f"{study}-fits.csv")
     by_row = every_row(records)
-    return results_tables(records, published=paper_value) + ([] if by_row is None else [by_row])
+    tables = results_tables(records, published=paper_value, reference=STUDIES[study])
+    return tables + ([] if by_row is None else [by_row])
 
 
 def refreshed(page: str, tables: list[Table]) -> str:
@@ -37,7 +40,7 @@ def refreshed(page: str, tables: list[Table]) -> str:
 
 
 if __name__ == "__main__":
-    for study in ("synthetic", "pdo"):
+    for study in STUDIES:
         path = RESULTS / f"{study}.md"
         write_text(path, refreshed(path.read_text("utf-8"), tables_of(study)))
         print(f"Written: {path}")

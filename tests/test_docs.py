@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import typer
 import yaml
-from docs.refresh_results import refreshed, tables_of
+from docs.refresh_results import STUDIES, refreshed, tables_of
 from tests.helpers.public_names import public_objects
 
 from pointforms.bench.manifest import shipped
@@ -198,7 +198,7 @@ def test_results_of_the_readme_are_those_of_the_results_page():
                 assert estimate in tasks[task], f"{page.name}: {estimate} is not in {task}"
 
 
-@pytest.mark.parametrize("study", ["synthetic", "pdo"])
+@pytest.mark.parametrize("study", STUDIES)
 def test_results_pages_are_computed_from_their_fits(study):
     page = (DOCS / "results" / f"{study}.md").read_text("utf-8")
     tables = tables_of(study)
