@@ -1,13 +1,23 @@
 """Run `python -m benchmarks`, or some of them by name.
 
-The names: accuracy defaults speed memory learning prediction tasks scaling.
+The names: accuracy defaults speed memory learning prediction tasks scaling which-cells.
 """
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import accuracy, defaults, learning, memory, prediction, scaling, speed, tasks
+from benchmarks import (
+    accuracy,
+    defaults,
+    learning,
+    memory,
+    prediction,
+    scaling,
+    speed,
+    tasks,
+    which_cells,
+)
 
 _ALL = {
     "accuracy": accuracy.main,
@@ -18,6 +28,7 @@ _ALL = {
     "prediction": prediction.main,
     "tasks": tasks.main,
     "scaling": scaling.main,
+    "which-cells": which_cells.main,
 }
 
 
