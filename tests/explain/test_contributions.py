@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from benchmarks.which_cells import measure, plant_subpopulation
 
 import pointforms as pf
 from pointforms import exterior
 from pointforms.explain import point_energy, prediction_split
 from pointforms.explain.contributions import comparison_matrices, parts
 from pointforms.explain.evaluation import CloudPoints, double_precision
+from pointforms.nn.average import AverageNetwork
 from pointforms.nn.network import PointFormNetwork
 
 READOUTS = ("tri", "flat", "diag", "pool", "gram")
@@ -138,3 +140,86 @@ def test_a_split_needs_something_to_compare_with(rng) -> None:
         prediction_split(model, fields[:1])
     with pytest.raises(TypeError, match="PointFormTransformer"):
         prediction_split(pf.PointFormTransformer(), fields)
+
+
+def test_the_split_of_an_ensemble_is_that_of_its_average(rng) -> None:
+    clouds = [rng.normal(size=(12 + i % 5, 3)) * (1 + 0.5 * (i % 2)) for i in range(16)]
+    model = pf.PointFormClassifier(
+        degree=(0, 1), forms=3, members=4, epochs=5, hidden=(8,), head=8, neighbors=8, dimension=2,
+        dtype="float64", random_state=0,
+    )  # fmt: skip
+    fields = model.fit(clouds, np.arange(16) % 2).prepare(clouds)
+    assert len(model.model_.members) == 4
+    split = prediction_split(model, fields[:5], reference=fields[5:])
+    p = model.predict_proba(fields[:5])
+    np.testing.assert_allclose(split.output[:, 1], np.log(p[:, 1] / p[:, 0]), rtol=1e-6, atol=1e-8)
+    sums = split.baseline + np.stack([part.sum(0) for part in split.points])
+    np.testing.assert_allclose(sums, split.output, rtol=1e-4, atol=1e-4)
+    first = copy.copy(model)
+    first.model_ = model.model_.members[0]
+    alone = prediction_split(first, fields[:5], reference=fields[5:])
+    assert not np.allclose(alone.points[0], split.points[0])
+    first.model_ = AverageNetwork([model.model_.members[0]] * 3, probabilities=True)
+    repeated = prediction_split(first, fields[:5], reference=fields[5:])
+    np.testing.assert_allclose(repeated.points[2], alone.points[2], atol=1e-10)
+
+
+def test_the_split_of_an_ensemble_of_regressors_is_the_mean_of_theirs(rng) -> None:
+    clouds = [rng.normal(size=(12, 3)) * (1 + i / 8) for i in range(16)]
+    model = pf.PointFormRegressor(
+        epochs=3, forms=3, members=3, hidden=(8,), neighbors=8, dimension=2, dtype="float64",
+        random_state=0,
+    )  # fmt: skip
+    fields = model.fit(clouds, 100.0 + 50.0 * np.arange(16)).prepare(clouds)
+    split = prediction_split(model, fields)
+    np.testing.assert_allclose(split.output[:, 0], model.predict(fields), rtol=1e-9)
+    each, one = [], copy.copy(model)
+    for member in model.model_.members:
+        one.model_ = member
+        each.append(prediction_split(one, fields).points[4])
+    np.testing.assert_allclose(split.points[4], np.mean(each, 0), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [pf.CloudClassifier, pf.CloudRegressor])
+def test_the_split_of_a_portfolio_says_what_does_not_go_through_points(kind: type, rng) -> None:
+    clouds = [rng.normal(size=(14, 3)) * (1 + 0.5 * (i % 2)) for i in range(20)]
+    y = np.arange(20) % 2 * (1 if kind is pf.CloudClassifier else 10.0)
+    model = kind(parts=("linear", "forms"), neighbors=8, dimension=2, random_state=0).fit(clouds, y)
+    split = prediction_split(model, clouds[:6], reference=clouds[6:])
+    if kind is pf.CloudClassifier:
+        p = model.predict_proba(clouds[:6])
+        expected = np.log(p[:, 1] / p[:, 0])
+    else:
+        expected = model.predict(clouds[:6])
+    np.testing.assert_allclose(split.output[:, -1], expected, rtol=1e-5, atol=1e-6)
+    through = np.stack([part.sum(0) for part in split.points])
+    np.testing.assert_allclose(split.baseline + through + split.rest, split.output, atol=1e-9)
+    assert 0 < split.share < 1
+    # the part of the forms is their own split, times their weight
+    forms = model.parts_["forms"]
+    own = prediction_split(forms, clouds[:6], reference=clouds[6:])
+    unit = 1.0 if kind is pf.CloudClassifier else model.target_scale_
+    expected = model.weights_["forms"] * own.points[3] * unit
+    np.testing.assert_allclose(split.points[3], expected, rtol=1e-6, atol=1e-9)
+    alone = kind(parts=("forms",), neighbors=8, dimension=2, random_state=0).fit(clouds, y)
+    assert prediction_split(alone, clouds[:6], reference=clouds[6:]).share > 0.99
+
+
+def test_a_portfolio_without_forms_or_with_covariates_is_not_split(rng) -> None:
+    clouds, y = [rng.normal(size=(14, 3)) for _ in range(12)], np.arange(12) % 2
+    clouds = [cloud + label for cloud, label in zip(clouds, y, strict=True)]
+    linear = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y)
+    with pytest.raises(ValueError, match="the parts are linear: expected forms among them"):
+        prediction_split(linear, clouds)
+    linear.covariates_ = []
+    with pytest.raises(ValueError, match="fitted with covariates"):
+        prediction_split(linear, clouds)
+
+
+def test_the_cells_that_carry_the_class_add_most() -> None:
+    data = plant_subpopulation(seed=0, clouds=40, points=60, features=3, shift=4.0)
+    model = pf.PointFormClassifier(forms=4, hidden=(16,), neighbors=32, dimension=3, random_state=0)
+    area, found, share = measure(model, data, train=28)
+    assert area > 0.95
+    assert found >= 0.8
+    assert share == 1

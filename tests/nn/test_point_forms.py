@@ -43,7 +43,7 @@ def wedge_product(module: PointForms):
     from pointforms.exterior import compound
 
     def forms(p):
-        one = module.network(p).unflatten(1, (module.forms, module.network.terms, module.degree))
+        one = module.network(p).unflatten(1, (module.forms, module.terms, module.degree))
         return compound(one, module.degree).squeeze(-2).sum(2)  # (n, l, R, 1, C) -> (n, l, C)
 
     return forms

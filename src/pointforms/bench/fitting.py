@@ -30,6 +30,7 @@ from pointforms.tasks.task import Task
 _TRAINING = {
     "epochs", "batch_size", "learning_rate", "weight_decay", "validation_fraction", "patience",
     "points_per_epoch", "class_weight", "forms", "hidden", "head", "terms", "members",
+    "sees",
 }  # fmt: skip
 
 # Models and tasks that this process has warned of.

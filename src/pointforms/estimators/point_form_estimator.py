@@ -14,7 +14,7 @@ import torch
 from pydantic import FiniteFloat, NonNegativeInt, PositiveInt
 from sklearn.utils.validation import check_is_fitted
 
-from pointforms.clouds import cloud_list, features_of
+from pointforms.clouds import cloud_list, features_of, plain_clouds
 from pointforms.estimators import saving
 from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
 from pointforms.estimators.covariates import (
@@ -29,12 +29,14 @@ from pointforms.estimators.prediction import apply
 from pointforms.estimators.saved_networks import restore_network, save_network
 from pointforms.estimators.saved_state import SavedState
 from pointforms.estimators.saved_values import Attribute, Floats, Names
+from pointforms.estimators.seen_features import seen_places
 from pointforms.estimators.targets import Targets
 from pointforms.exterior import check_degree
 from pointforms.geometry.field import GramField
 from pointforms.geometry.settings import GramSettings
 from pointforms.nn.average import first_member
 from pointforms.nn.network import PointFormNetwork
+from pointforms.nn.point_forms import Sees
 from pointforms.nn.stores import FieldStore
 from pointforms.support.saved_classes import register_class
 
@@ -169,6 +171,7 @@ class PointFormEstimator(PointFormOptions):
         """Learn units, neighbour count and dimension from training clouds or their Gram fields."""
         clouds = self._checked(clouds)
         super().adapt(clouds, batch)
+        self._seen(plain_clouds(clouds[:1])[0].shape[1])  # before geometry, which takes longest
         self._forget("neighbors_", "dimension_", "given_geometry_")
         if isinstance(clouds[0], GramField):
             unit = _common_unit(clouds)
@@ -256,7 +259,15 @@ class PointFormEstimator(PointFormOptions):
             self.head,
             frame=self.frame,
             covariates=len(covariate_names(getattr(self, "covariates_", []))),
+            sees=self._seen(self.n_features_in_),
         )
+
+    def _seen(self, features: int) -> Sees:
+        """Return which features coefficients read, by their places."""
+        names = getattr(self, "feature_names_in_", None)
+        known = None if names is None else list(names)
+        width = self.components or features
+        return seen_places(self.sees, known, width, components=self.components is not None)
 
     def _standardize(self, model: Any, store: FieldStore, fit: Fit) -> None:
         rank, degree = store.factor.shape[-1], max(self.degrees())

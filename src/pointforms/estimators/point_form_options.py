@@ -29,6 +29,7 @@ from pointforms.support.suggestions import suggests_parameters
 _PLACEHOLDER = "[options of PointFormEstimator]"
 
 Degree = Annotated[int, Bounds(at_least=0)]
+Place = Annotated[int, Bounds(at_least=0)]
 
 
 @documents_options
@@ -52,8 +53,14 @@ class PointFormOptions(NetworkEstimator):
         `terms` products of 1-forms, which stay small in many dimensions.
     terms : int, default 2
         Number of terms of each wedge form.
+    sees : {"all", "own"} or sequence of str or int, default "all"
+        The features that the coefficient of dx^I reads: all; with "own" those in I alone, so that
+        other features change what dx^I adds only through the geometry; or the features with these
+        names or places. Forms of degree 0 have no features of their own, and read all with "own".
+        Of clouds that are projected to `components`, it is components that are read.
     hidden : sequence of int, default (64, 64)
-        Widths of the hidden layers of the network that returns the coefficients.
+        Widths of the hidden layers of the network that returns the coefficients. With sees="own",
+        the networks of the basis forms share them out, with at least 8 units each.
     head : int, default 32
         Width of the hidden layer of the head; 0 makes the head linear.
     measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
@@ -127,6 +134,7 @@ class PointFormOptions(NetworkEstimator):
     readout: ReadoutName = "tri"
     coefficients: CoefficientKind = "dense"
     terms: Count = 2
+    sees: Literal["all", "own"] | Annotated[Sequence[str | Place], NotEmpty()] = "all"
     hidden: Sequence[Count] = (64, 64)
     head: Annotated[int, Bounds(at_least=0)] = 32
     measure: Measure = "uniform"
@@ -161,6 +169,11 @@ class PointFormOptions(NetworkEstimator):
         super().check_options()
         GramSettings.among(self.get_params(deep=False))
         degrees = self.degrees()
+        if isinstance(self.sees, str) and self.sees == "own" and max(degrees) == 0:
+            raise ValueError(
+                f'degree={self.degree!r} with sees="own": forms of degree 0 have no features of '
+                "their own; expected a higher degree among them"
+            )
         if self.rank is not None and max(degrees) > self.rank:
             raise ValueError(
                 f"degree={self.degree!r} with rank={self.rank}: all forms of a degree above the "

@@ -2,7 +2,8 @@
 
 from pointforms.explain.coefficients import coefficients, form
 from pointforms.explain.directions import class_directions
-from pointforms.explain.energy import PredictionSplit, point_energy, prediction_split
+from pointforms.explain.energy import point_energy
+from pointforms.explain.prediction import PredictionSplit, prediction_split
 from pointforms.explain.salience import BasisForm, Salience, salience
 from pointforms.explain.span import span_correlation
 

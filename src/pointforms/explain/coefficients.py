@@ -13,7 +13,6 @@ from torch import Tensor
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.exterior import compound, multi_indices
 from pointforms.nn.average import first_member
-from pointforms.nn.coefficients import WedgeCoefficients
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
 from pointforms.tensors import as_tensor
@@ -155,10 +154,8 @@ def evaluate(network: PointFormNetwork, layer: PointForms, points: Tensor) -> Te
 def evaluate_read(network: PointFormNetwork, layer: PointForms, read: Tensor) -> Tensor:
     """Return coefficients of a layer's forms, given what the network reads: (..., R)."""
     values: Tensor = layer.network((read.to(network.mean) - network.mean) / network.scale)
-    if isinstance(layer.network, WedgeCoefficients):
-        one_forms = (values / network.unit).unflatten(
-            -2, (layer.forms, layer.network.terms, layer.degree)
-        )
+    if layer.wedge:
+        one_forms = (values / network.unit).unflatten(-2, (layer.forms, layer.terms, layer.degree))
         return compound(one_forms, layer.degree).squeeze(-2).sum(-2)
     # dx^I in the units of the network is dx^I / Π_{i in I} unit_i in those of the data
     indices = multi_indices(len(network.unit), layer.degree).to(network.unit.device)

@@ -17,7 +17,7 @@ from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.explain.coefficients import evaluate_read, network_of
 from pointforms.exterior import COMPOUND_MAX, pull
 from pointforms.geometry.field import GramField, Measure
-from pointforms.nn.average import first_member
+from pointforms.nn.average import members_of
 from pointforms.nn.frames import framed
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
@@ -130,8 +130,13 @@ def double_precision(model: Any) -> PointFormNetwork:
 
     Of the average of several networks, it is the first.
     """
-    network: PointFormNetwork = copy.deepcopy(first_member(model)).to("cpu", torch.float64).eval()  # type: ignore[assignment]
-    return network
+    return all_in_double_precision(members_of(model)[0])[0]
+
+
+def all_in_double_precision(model: Any) -> list[PointFormNetwork]:
+    """Return copies in double precision of all networks of an average, or of a single network."""
+    copies = [copy.deepcopy(member) for member in members_of(model)]
+    return [member.to("cpu", torch.float64).eval() for member in copies]  # type: ignore[misc]
 
 
 def coefficients_and_duals(

@@ -42,11 +42,21 @@ class AverageNetwork(nn.Module):
     def forward(self, batch: Any) -> Tensor:
         """Evaluate the members on a batch, and return their average (B, outputs)."""
         outputs = torch.stack([member(batch) for member in self.members])
-        if not self.probabilities:
-            return outputs.mean(0)
-        return outputs.log_softmax(-1).logsumexp(0) - log(len(self.members))
+        return average_outputs(outputs, self.probabilities)
+
+
+def average_outputs(outputs: Tensor, probabilities: bool) -> Tensor:
+    """Return the average (..., outputs) of what networks return, (members, ..., outputs)."""
+    if not probabilities:
+        return outputs.mean(0)
+    return outputs.log_softmax(-1).logsumexp(0) - log(len(outputs))
+
+
+def members_of(network: nn.Module) -> list[nn.Module]:
+    """Return the members of an average, or the network itself as the only one."""
+    return list(network.members) if isinstance(network, AverageNetwork) else [network]
 
 
 def first_member(network: nn.Module) -> nn.Module:
     """Return the first member of an average, or the network itself."""
-    return network.members[0] if isinstance(network, AverageNetwork) else network  # type: ignore[return-value]
+    return members_of(network)[0]

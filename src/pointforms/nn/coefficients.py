@@ -21,13 +21,42 @@ class Affine(nn.Linear):
         return (x @ self.weight.mT).add_(self.bias)
 
 
-def hidden_layers(features: int, widths: Sequence[int]) -> tuple[nn.Sequential, int]:
-    """Return linear maps, each followed by SiLU, and the width of the last."""
+class Pick(nn.Module):
+    """Some of the numbers that a network is given: (..., R) -> (..., len(places))."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        super().__init__()
+        self.places = list(places)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x[..., self.places]
+
+
+def hidden_layers(
+    features: int, widths: Sequence[int], places: Sequence[int] | None = None
+) -> tuple[nn.Sequential, int]:
+    """Return linear maps, each followed by SiLU, and the width of the last.
+
+    They read all numbers, or those at some places.
+    """
     layers: list[nn.Module] = []
+    if places is not None:
+        layers, features = [Pick(places)], len(places)
     for width in widths:
         layers += [Affine(features, width), nn.SiLU()]
         features = width
     return nn.Sequential(*layers), features
+
+
+def check_count(features: int, degree: int, forms: int) -> None:
+    """Raise an error if forms of a degree have more coefficients than can be learned."""
+    count = forms * comb(features, degree)
+    if count > _MOST_COEFFICIENTS:
+        raise ValueError(
+            f"degree={degree} on {features} features: {forms} forms have {count:.2g} "
+            f"coefficients per point, and at most {_MOST_COEFFICIENTS:.2g} can be learned; "
+            'use coefficients="wedge" or a lower degree'
+        )
 
 
 class _Coefficients(nn.Module):
@@ -35,10 +64,17 @@ class _Coefficients(nn.Module):
 
     unit: Tensor
 
-    def __init__(self, features: int, hidden: Sequence[int], count: int, width: int) -> None:
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Sequence[int],
+        count: int,
+        width: int,
+        places: Sequence[int] | None = None,
+    ) -> None:
         super().__init__()
         self.count = count
-        self.trunk, last = hidden_layers(features, hidden)
+        self.trunk, last = hidden_layers(inputs, hidden, places)
         self.last = nn.Linear(last, count * width)
         self.register_buffer("unit", torch.ones(width))
 
@@ -70,6 +106,8 @@ class DenseCoefficients(_Coefficients):
         Widths of the hidden layers.
     inputs : int or None, default None
         How many numbers the network reads at a point; None stands for D.
+    places : sequence of int or None, default None
+        Those of the numbers at a point that the network reads; None reads all.
     """
 
     def __init__(
@@ -79,15 +117,11 @@ class DenseCoefficients(_Coefficients):
         forms: int,
         hidden: Sequence[int],
         inputs: int | None = None,
+        places: Sequence[int] | None = None,
     ) -> None:
         count = comb(features, degree)
-        if forms * count > _MOST_COEFFICIENTS:
-            raise ValueError(
-                f"degree={degree} on {features} features: {forms} forms have {forms * count:.2g} "
-                f"coefficients per point, and at most {_MOST_COEFFICIENTS:.2g} can be learned; "
-                'use coefficients="wedge" or a lower degree'
-            )
-        super().__init__(inputs or features, hidden, forms, count)
+        check_count(features, degree, forms)
+        super().__init__(inputs or features, hidden, forms, count, places)
         self.degree = degree
 
     def set_scale(self, scale: Tensor) -> None:
@@ -117,6 +151,8 @@ class WedgeCoefficients(_Coefficients):
         Number of products per form, R.
     inputs : int or None, default None
         How many numbers the network reads at a point; None stands for D.
+    places : sequence of int or None, default None
+        Those of the numbers at a point that the network reads; None reads all.
     """
 
     def __init__(
@@ -127,9 +163,9 @@ class WedgeCoefficients(_Coefficients):
         hidden: Sequence[int],
         terms: int = 2,
         inputs: int | None = None,
+        places: Sequence[int] | None = None,
     ) -> None:
-        super().__init__(inputs or features, hidden, forms * terms * degree, features)
-        self.terms = terms
+        super().__init__(inputs or features, hidden, forms * terms * degree, features, places)
 
     def set_scale(self, scale: Tensor) -> None:
         """Interpret the 1-forms as those of coordinates divided by `scale` (D,)."""

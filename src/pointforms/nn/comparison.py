@@ -1,4 +1,4 @@
-"""Comparison matrices of learned forms on a batch of clouds, by the cheapest of four routes."""
+"""Comparison matrices of learned forms on a batch of clouds, by the cheapest of several routes."""
 
 from __future__ import annotations
 
@@ -49,6 +49,19 @@ def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, metric: Tens
     cheaper if the factor is more than half as wide as it is high.
     """
     return _Compare.apply(hidden, weight, bias, metric, None)[0]  # type: ignore[no-any-return, no-untyped-call]
+
+
+def compare_coefficients(F: Tensor, geometry: Tensor, weights: Tensor | None) -> Tensor:
+    """Compare forms given by their coefficients F (B, n, l, C).
+
+    The result equals that of :func:`compare` for a factor and weights, and that of
+    :func:`compare_by_metric` for a metric, which has the weights in it, and None.
+    """
+    pulled = F @ geometry
+    if weights is None:
+        C = torch.einsum("bnxc,bnyc->bxy", pulled, F)
+        return 0.5 * (C + C.mT)
+    return torch.einsum("bnxc,bnyc->bxy", pulled * weights[..., None, None], pulled)
 
 
 def compare_pulled(pulled: Tensor, weights: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from pointforms.nn.frames import Frame, inputs_of
 from pointforms.nn.origins import register_origin, register_unit
-from pointforms.nn.point_forms import CoefficientKind, PointForms
+from pointforms.nn.point_forms import CoefficientKind, PointForms, Sees
 from pointforms.nn.readouts import READOUTS, ReadoutName, readout_width
 from pointforms.nn.stores import FormBatch
 
@@ -110,6 +110,9 @@ class PointFormNetwork(nn.Module):
         From where the coefficient networks see the points of a cloud; see `FieldStore`.
     covariates : int, default 0
         Number of covariates of a cloud, which the head reads beside the readouts.
+    sees : {"all", "own"} or sequence of int, default "all"
+        The features that the coefficient of dx^I reads: all, those in I alone, or those at some
+        places. Forms of degree 0, which have no features of their own, read all with "own".
 
     Examples
     --------
@@ -143,12 +146,14 @@ class PointFormNetwork(nn.Module):
         head: int = 32,
         frame: Frame = "absolute",
         covariates: int = 0,
+        sees: Sees = "all",
     ) -> None:
         super().__init__()
         self.frame = frame
         inputs = inputs_of(frame, features)
         self.layers = nn.ModuleList(
-            PointForms(features, k, forms, coefficients, hidden, terms, inputs) for k in degrees
+            PointForms(features, k, forms, coefficients, hidden, terms, inputs, sees)
+            for k in degrees
         )
         self.readout = READOUTS[readout]
         width = len(degrees) * readout_width(readout, forms) + covariates

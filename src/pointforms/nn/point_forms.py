@@ -12,16 +12,20 @@ from torch.func import functional_call
 from torch.utils.checkpoint import checkpoint
 
 from pointforms.exterior import COMPOUND_MAX, check_degree, compound, pull
-from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients
+from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients, check_count
 from pointforms.nn.comparison import (
     compare,
     compare_by_metric,
+    compare_coefficients,
     compare_pulled,
     compare_wedges,
 )
+from pointforms.nn.own_coefficients import OwnCoefficients
 from pointforms.nn.stores import FormBatch
 
 CoefficientKind = Literal["dense", "wedge"]
+#: The features that a coefficient reads: all, those of its own basis form, or some by their places.
+Sees = Literal["all", "own"] | Sequence[int]
 
 # Coefficients held at once if there are too many to keep for the backward pass.
 _WORKING_SET = 1 << 22
@@ -51,7 +55,11 @@ class PointForms(nn.Module):
     terms : int, default 2
         Number of products per wedge form.
     inputs : int or None, default None
-        How many numbers the coefficient network reads at a point; None stands for D.
+        How many numbers the coefficient network reads at a point, a multiple of D; None stands for
+        D.
+    sees : {"all", "own"} or sequence of int, default "all"
+        The features that the coefficient of dx^I reads: all, those in I alone, or those at some
+        places. Forms of degree 0, which have no features of their own, read all with "own".
 
     Examples
     --------
@@ -74,15 +82,27 @@ class PointForms(nn.Module):
         hidden: Sequence[int] = (64, 64),
         terms: int = 2,
         inputs: int | None = None,
+        sees: Sees = "all",
     ) -> None:
         super().__init__()
         check_degree(degree, features)
-        self.degree, self.forms = degree, forms
-        self.network: DenseCoefficients | WedgeCoefficients
-        if coefficients == "wedge" and degree >= 2:
-            self.network = WedgeCoefficients(features, degree, forms, hidden, terms, inputs)
-        else:  # below degree 2 every form is a product
-            self.network = DenseCoefficients(features, degree, forms, hidden, inputs)
+        self.degree, self.forms, self.terms = degree, forms, terms
+        self.wedge = coefficients == "wedge" and degree >= 2  # below, every form is a product
+        if not self.wedge:
+            check_count(features, degree, forms)
+        self.network: DenseCoefficients | WedgeCoefficients | OwnCoefficients
+        if sees == "own" and degree >= 1:
+            slots, count = (1, forms * terms * degree) if self.wedge else (degree, forms)
+            self.network = OwnCoefficients(features, slots, count, hidden, inputs)
+            return
+        places = None
+        if not isinstance(sees, str):
+            copies = (inputs or features) // features
+            places = [copy * features + place for copy in range(copies) for place in sees]
+        if self.wedge:
+            self.network = WedgeCoefficients(features, degree, forms, hidden, terms, inputs, places)
+        else:
+            self.network = DenseCoefficients(features, degree, forms, hidden, inputs, places)
 
     def set_scale(self, scale: Tensor) -> None:
         """Interpret the forms in coordinates divided by a scale; the factor stays as given.
@@ -109,12 +129,16 @@ class PointForms(nn.Module):
         Tensor, shape (B, l, l)
             One matrix per cloud.
         """
-        if isinstance(self.network, WedgeCoefficients):
+        if self.wedge:
             one_forms = self.network(x)
             return compare_wedges(one_forms, batch.factor, batch.weights, self.forms, self.degree)
         geometry = self._prepared(batch)
         if geometry is None:
             return self._compare_in_blocks(batch, x)
+        if isinstance(self.network, OwnCoefficients):
+            weights = None if self.degree in batch.metrics else batch.weights
+            return compare_coefficients(self.network(x), geometry, weights)
+        assert isinstance(self.network, DenseCoefficients)
         last = (self.network.trunk(x), *self.network.last_map())
         if self.degree in batch.metrics:
             return compare_by_metric(*last, geometry)

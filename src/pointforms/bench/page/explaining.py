@@ -20,7 +20,7 @@ from pointforms.bench.selection import select
 from pointforms.estimators import PointFormClassifier, auroc
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
-from pointforms.explain.energy import prediction_split
+from pointforms.explain.prediction import prediction_split
 from pointforms.explain.salience import Salience
 from pointforms.geometry.field import GramField
 from pointforms.models.options import NOT_OPTIONS

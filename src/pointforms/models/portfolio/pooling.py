@@ -83,10 +83,15 @@ class Pool:
 
     def predict(self, predicted: np.ndarray) -> np.ndarray:
         """Return pooled predictions (N, K) for those of the parts (parts, N, K)."""
+        pooled = self.output(predicted)
+        return softmax(pooled, axis=1) if self.probabilities else pooled
+
+    def output(self, predicted: np.ndarray) -> np.ndarray:
+        """Return the weighted sum (N, K), for probabilities that of their logarithms."""
         outputs = _outputs(predicted, self.probabilities)
         of_constant = self.weights[-1] * self.constant
         pooled: np.ndarray = of_constant + np.tensordot(self.weights[:-1], outputs, 1)
-        return softmax(pooled, axis=1) if self.probabilities else pooled
+        return pooled
 
 
 def constant_output(targets: Targets) -> np.ndarray:

@@ -30,9 +30,11 @@ from pointforms.estimators.network_estimator import check_device
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.estimators.targets import ClassTargets, Targets
 from pointforms.estimators.units import Scale
+from pointforms.explain.prediction import PooledForms
 from pointforms.geometry.settings import Dimension, GramSettings
 from pointforms.models.portfolio.common_prior import with_common_prior
 from pointforms.models.portfolio.contributions import Contribution, contribution
+from pointforms.models.portfolio.form_parts import pooled_forms
 from pointforms.models.portfolio.geometry_part import (
     GeometryOptions,
     SharedGeometry,
@@ -304,8 +306,25 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
         pooled: np.ndarray = self.pool_.predict(self._predict_parts(clouds, covariates, batch))
         return pooled
 
-    def _predict_parts(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray:
-        """Return the predictions of every part: (parts, N, K)."""
+    def pooled_forms(self, clouds: Any) -> PooledForms:
+        """Return the point-forms, and the output for some clouds, as explanations need them.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            The clouds.
+
+        Returns
+        -------
+        PooledForms
+        """
+        check_is_fitted(self, "pool_")
+        return pooled_forms(self, clouds)
+
+    def _predict_parts(
+        self, clouds: Any, covariates: Any, batch: Any, fields: Any = None
+    ) -> np.ndarray:
+        """Return the predictions of every part, given Gram fields or without: (parts, N, K)."""
         points = self.prepare(clouds)
         self._check_width(points[0].shape[1])
         if hasattr(self, "batch_centers_"):
@@ -315,7 +334,6 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
         elif batch is not None:
             raise ValueError("batch is given, but fit had none")
         summaries = self._summaries(points, covariates, len(points))
-        fields: Any = None
         results = []
         for part in self.parts_.values():
             if isinstance(part, Head):
