@@ -28,6 +28,7 @@ _COMPLEX_NEIGHBORS = 8
 NETWORKS: dict[str, tuple[Literal["points", "graph", "complex", "pyramid"], str, str]] = {
     "mlp": ("points", "point_networks", "MLP"),
     "set-transformer": ("points", "point_networks", "SetTransformer"),
+    "attention-mil": ("points", "point_networks", "AttentionMIL"),
     "pointnet": ("points", "point_networks", "PointNet"),
     "pointnet++": ("pyramid", "hierarchical_networks", "PointNetPlusPlus"),
     "point-transformer": ("pyramid", "hierarchical_networks", "PointTransformer"),
@@ -73,8 +74,8 @@ class NeuralClassifier(NetworkClassifier):
     Parameters
     ----------
     network : str, default "mlp"
-        "mlp", "set-transformer", "pointnet", "pointnet++", "point-transformer", "gcn", "gin",
-        "graphsage", "graph-transformer" or "tdl".
+        "mlp", "set-transformer", "attention-mil", "pointnet", "pointnet++", "point-transformer",
+        "gcn", "gin", "graphsage", "graph-transformer" or "tdl".
     neighbors : int, default 32
         Number of nearest neighbours of a point in the graphs, not counting itself.
     epochs : int, default 60

@@ -107,9 +107,22 @@ MODELS: dict[str, Model] = {
     "logistic-regression": _classical("Logistic regression", "logistic"),
     "random-forest": _classical("Random forest", "forest"),
     "svm": _classical("SVM RBF", "svm"),
+    "composition": Model(
+        "Composition", "classical", "pointforms.models.composition:composition_classifier"
+    ),
+    "distances": Model(
+        "Distances, SVM", "classical", "pointforms.models.distances:distance_classifier"
+    ),
     "mlp": _neural("mlp", "MLP", "point", learning_rate=1e-2, epochs=200, patience=50),
     "set-transformer": _neural(
         "set-transformer", "Set Transformer", "point", learning_rate=1e-3, weight_decay=3.0
+    ),
+    "attention-mil": Model(
+        "Attention MIL",
+        "point",
+        "pointforms.models.neural:NeuralClassifier",
+        {"network": "attention-mil", "neighbors": 32, "epochs": 100, "patience": 30},
+        named=("network",),
     ),
     "pointnet": _neural("pointnet", "PointNet", "point", **_LARGE),
     "pointnet++": _neural("pointnet++", "PointNet++", "point", **_LARGE),
