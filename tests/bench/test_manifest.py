@@ -248,6 +248,20 @@ def test_quick_is_every_model_that_is_quick():
         assert row.options == ({"epochs": 30} if "epochs" in option_names(row.model) else {})
 
 
+def test_equal_budgets_are_equal():
+    rows = read_manifest("equal-budget").rows()
+    families = {
+        (row.task, "point-forms" if row.model.startswith("npf-") else row.model): 0 for row in rows
+    }
+    for row in rows:
+        families[row.task, "point-forms" if row.model.startswith("npf-") else row.model] += 1
+    chooses_itself = [pair for pair in families if pair[1] == "cloud-classifier"]
+    assert [families.pop(pair) for pair in chooses_itself] == [1, 1]
+    assert set(families.values()) == {4}
+    listed = {model for _, model in families} | {"cloud-classifier"}
+    assert listed - {"point-forms"} == {n for n in models.names() if not n.startswith("npf-")}
+
+
 def test_shipped():
     assert {"synthetic", "synthetic-quick", "synthetic-primary", "pdo-screen"} <= set(shipped())
     prepared = {f"pdo-{name}" for name in TASKS}

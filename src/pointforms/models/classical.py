@@ -195,9 +195,25 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
         return labels
 
 
-def classifier_of_summaries(head: Head, random_state: RandomState = None) -> FeatureClassifier:
-    """Return a classifier on pooled summaries, its options chosen by cross-validation."""
-    return FeatureClassifier(features=PooledSummaries(), head=head, random_state=random_state)
+def classifier_of_summaries(
+    head: Head,
+    random_state: RandomState = None,
+    covariance: bool = True,
+    frame: Literal["absolute", "cloud"] = "absolute",
+) -> FeatureClassifier:
+    """Return a classifier on pooled summaries, its options chosen by cross-validation.
+
+    Parameters
+    ----------
+    head : {"logistic", "forest", "svm"}
+        The classifier.
+    random_state : int, RandomState or None, default None
+        Seed of the inner folds and the forest.
+    covariance, frame
+        Options of :class:`pointforms.summaries.PooledSummaries`.
+    """
+    features = PooledSummaries(covariance=covariance, frame=frame)
+    return FeatureClassifier(features=features, head=head, random_state=random_state)
 
 
 def inner_folds(codes: np.ndarray, groups: Any, seed: int) -> Folds:

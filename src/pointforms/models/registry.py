@@ -19,6 +19,8 @@ from pointforms.support.suggestions import suggest
 COMPARED_GEOMETRY: dict[str, Any] = {"neighbors": 32, "dimension": "local-pca"}
 #: How networks that reproduce the paper are trained: in the units of the data, with this decay.
 _AS_PUBLISHED: dict[str, Any] = {"scale": None, "weight_decay": 1e-3}
+#: Neighbours in the graphs of those networks.
+_PUBLISHED_NEIGHBORS = 32
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def _neural(network: str, title: str, family: str, **options: Any) -> Model:
         title,
         family,
         "pointforms.models.neural:NeuralClassifier",
-        {"network": network, **_AS_PUBLISHED, **options},
+        {"network": network, "neighbors": _PUBLISHED_NEIGHBORS, **_AS_PUBLISHED, **options},
         named=("network",),
     )
 
