@@ -59,3 +59,15 @@ def test_coordinates_whose_squares_overflow_are_refused(scale):
         message = r"cloud 1 has (coordinates|values) up to .*: .* overflow"
         with pytest.raises(ValueError, match=message):
             PooledSummaries().fit([np.eye(2)]).transform([np.eye(2), many])
+
+
+def test_the_frame_of_a_cloud_leaves_out_its_place(clouds, rng):
+    summaries = PooledSummaries(frame="cloud").fit(clouds)
+    found = summaries.transform(clouds)
+    assert found.shape == (4, summaries.width(3))
+    moved = [cloud + 10 * rng.normal(size=3) for cloud in clouds]
+    np.testing.assert_allclose(summaries.transform(moved), found, atol=1e-12)
+    (line,) = PooledSummaries((0.5,), covariance=False, frame="cloud").fit_transform(
+        [[[1.0], [2.0], [6.0]]]
+    )
+    np.testing.assert_allclose(line, [np.std([1, 2, 6]), -1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -32,6 +32,9 @@ class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ig
         Levels, from 0 to 1, of the quantiles of each coordinate.
     covariance : bool, default True
         Include the upper triangle of the covariance matrix.
+    frame : {"absolute", "cloud"}, default "absolute"
+        Where quantiles are measured from: "cloud" subtracts the mean of each cloud and leaves it
+        out, so that the summaries do not depend on where a cloud lies.
 
     Attributes
     ----------
@@ -48,6 +51,7 @@ class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ig
 
     quantiles: Sequence[_Level] = (0.1, 0.25, 0.5, 0.75, 0.9)
     covariance: bool = True
+    frame: Literal["absolute", "cloud"] = "absolute"
 
     def fit(self, clouds: Any, y: Any = None) -> Self:
         """Check the options and store the number of features; nothing is learned."""
@@ -75,13 +79,17 @@ class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ig
     def width(self, features: int) -> int:
         """Return the number of summaries of a cloud with D features."""
         covariances = features * (features + 1) // 2 if self.covariance else 0
-        return features * (2 + len(self.quantiles)) + covariances
+        moments = 2 if self.frame == "absolute" else 1
+        return features * (moments + len(self.quantiles)) + covariances
 
     def _summary(self, points: np.ndarray) -> np.ndarray:
         mean = points.mean(0)
-        parts = [mean, points.std(0), np.quantile(points, list(self.quantiles), axis=0).ravel()]
+        centred = points - mean
+        read = points if self.frame == "absolute" else centred
+        parts = [points.std(0), np.quantile(read, list(self.quantiles), axis=0).ravel()]
+        if self.frame == "absolute":
+            parts.insert(0, mean)
         if self.covariance:
-            centred = points - mean
             rows, columns = np.triu_indices(points.shape[1])
             parts.append((centred.T @ centred / len(points))[rows, columns])
         return np.concatenate(parts)

@@ -179,7 +179,7 @@ def test_which_models_stack(rng):
         ("synthetic-screen", 5, 512, 12_800),
         ("pdo-primary", 3, 42, 1050),
         ("pdo-screen", 3, 512, 12_800),
-        ("synthetic-quick", 2, 20, 40),
+        ("synthetic-quick", 2, 23, 46),
     ],
 )
 def test_counts_of_the_paper(name, tasks, rows, fits):
@@ -214,7 +214,8 @@ def test_the_comparison_of_synthetic_tasks():
         pair = unit.row.task, unit.row.model
         fits[pair] = fits.get(pair, 0) + len(unit.fits)
     assert manifest.fits == sum(fits.values()) == 682
-    later = "members|cloud-classifier"  # than the paper, whose models this compares
+    # later than the paper, whose models this compares
+    later = "members|cloud-classifier|composition|distances|attention-mil"
     wanted = [
         name for name in models.names() if not re.search(f"diag|pool|gram-2|flat-2|{later}", name)
     ]
@@ -233,6 +234,20 @@ def test_quick_is_every_model_that_is_quick():
     assert {row.clouds for row in rows} == {120}
     for row in rows:
         assert row.options == ({"epochs": 30} if "epochs" in option_names(row.model) else {})
+
+
+def test_equal_budgets_are_equal():
+    rows = read_manifest("equal-budget").rows()
+    families = {
+        (row.task, "point-forms" if row.model.startswith("npf-") else row.model): 0 for row in rows
+    }
+    for row in rows:
+        families[row.task, "point-forms" if row.model.startswith("npf-") else row.model] += 1
+    chooses_itself = [pair for pair in families if pair[1] == "cloud-classifier"]
+    assert [families.pop(pair) for pair in chooses_itself] == [1, 1]
+    assert set(families.values()) == {4}
+    listed = {model for _, model in families} | {"cloud-classifier"}
+    assert listed - {"point-forms"} == {n for n in models.names() if not n.startswith("npf-")}
 
 
 def test_shipped():

@@ -25,12 +25,12 @@ CLASSIFIERS = [n for n in NAMES if n not in (*REGRESSORS, "PointFormTransformer"
 # One of each kind of code, for checks that fit many times.
 KINDS = [
     *POINT_FORMS, "CloudRegressor", "cloud-classifier", "logistic-regression", "random-forest",
-    "svm", "mlp", "gcn", "hodge", "random-forms",
+    "svm", "composition", "distances", "mlp", "gcn", "hodge", "random-forms",
 ]  # fmt: skip
 _TINY = {
     "forms": 2, "hidden": (4,), "head": 4, "neighbors": 4, "dimension": 1, "epochs": 2,
     "batch_size": 8, "directions": 2, "max_features": 9, "degrees": (1,), "spectra": False,
-    "parts": ("linear", "forest"),
+    "parts": ("linear", "forest"), "clusters": 3, "levels": 4,
 }  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from pointforms.models.classical import (
     classifier_of_summaries,
     inner_folds,
 )
+from pointforms.models.composition import composition_classifier
+from pointforms.models.distances import distance_classifier
 from pointforms.models.random_forms import random_forms
 from pointforms.summaries import PooledSummaries
 
@@ -22,6 +24,8 @@ MODELS = {
     "forest": partial(classifier_of_summaries, "forest"),
     "svm": partial(classifier_of_summaries, "svm"),
     "random forms": lambda seed: random_forms(seed, forms=8),
+    "composition": lambda seed: composition_classifier(seed, clusters=8),
+    "distances": lambda seed: distance_classifier(seed, directions=16),
 }
 
 

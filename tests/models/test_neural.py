@@ -101,6 +101,25 @@ def test_an_offset_of_all_coordinates_changes_no_prediction(name, rng):
     np.testing.assert_allclose(found[1], found[0], atol=1e-4)
 
 
+@pytest.mark.parametrize("frame", ["absolute", "cloud", "shape", "both", "batch"])
+@pytest.mark.parametrize("name", NEURAL)
+def test_frames(name, frame, rng):
+    """Where a cloud lies matters only to frames that contain its place, and its size likewise."""
+    clouds = [rng.normal(size=(10, 2)) for _ in range(12)]
+    y = np.arange(12) % 2
+    batch = {"batch": np.arange(12) // 6} if frame == "batch" else {}
+    model = NeuralClassifier(
+        network=name, frame=frame, epochs=1, learning_rate=1e-6, dtype="float64", random_state=0
+    )
+    model.fit(clouds, y, **batch)
+    found = model.predict_proba(clouds, **batch)
+    places = 3 * rng.normal(size=(12, 1, 2))
+    moved = model.predict_proba([c + p for c, p in zip(clouds, places, strict=True)], **batch)
+    grown = model.predict_proba([2 * (c - c.mean(0)) + c.mean(0) for c in clouds], **batch)
+    assert np.allclose(moved, found, atol=1e-9) == (frame in ("cloud", "shape"))
+    assert np.allclose(grown, found, atol=1e-9) == (frame == "shape")
+
+
 def test_graphs_are_shared(rng):
     clouds = [rng.normal(size=(10, 2)) for _ in range(12)]
     y = np.arange(12) % 2

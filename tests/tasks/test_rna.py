@@ -15,6 +15,17 @@ def test_rna_velocity_is_as_hard_as_it_should_be(seed):
     assert 0.6 < auroc(means(task), task) < 0.75
 
 
+def test_starts_near_the_steady_state_rest_in_the_first_regime():
+    """Its clouds stay near u = α/β, s = α/γ; those of the other regime drift away."""
+    task = pf.tasks.load("rna-velocity-steady")
+    rest = np.mean([cloud.mean(0) for cloud in np.array(task.clouds, object)[task.labels == 0]], 0)
+    away = [np.abs(cloud.mean(0) / rest - 1).mean() for cloud in task.clouds]
+    wide = pf.tasks.load("rna-velocity")
+    far = [np.abs(cloud.mean(0) / rest - 1).mean() for cloud in wide.clouds]
+    assert np.median(away) < 0.1 < 0.3 < np.median(far)
+    assert auroc(means(task), task) > 0.9  # position is enough, unlike in rna-velocity
+
+
 @pytest.mark.parametrize("gamma", [0.7, 1.5, 1.5 + 1e-9])
 def test_exact_kinetics_equal_an_integrator(gamma):
     rates = Kinetics(np.array([2.0]), np.array([1.5]), np.array([gamma]))

@@ -35,7 +35,7 @@ from pointforms.summaries import PooledSummaries
 from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import RandomState, shown
 
-Head = Literal["logistic", "forest", "svm"]
+Head = Literal["logistic", "forest", "svm", "kernel"]
 Folds = list[tuple[np.ndarray, np.ndarray]]
 _Fitted = tuple[Any, dict[str, Any], float]  # a classifier, the chosen options, and their loss
 
@@ -61,10 +61,12 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
         From a list of (n_i, D) clouds to features (N, f), without using the labels. If it has a
         method `choices()`, which returns names and columns of alternative sets of features, the
         set is chosen too.
-    head : {"logistic", "forest", "svm"}, default "logistic"
+    head : {"logistic", "forest", "svm", "kernel"}, default "logistic"
         Penalised logistic regression, random forest, or an SVM with Gaussian kernel and
-        calibrated probabilities. Penalty, kernel width and the forest's share of features are
-        those of the smallest log loss over five folds of the training clouds.
+        calibrated probabilities; "kernel" is an SVM whose kernel sees the distances between
+        features as they are, without standardising each. Penalty, kernel width and the forest's
+        share of features are those of the smallest log loss over five folds of the training
+        clouds.
     random_state : int, RandomState or None, default None
         Seed of the inner folds and the forest.
 
@@ -193,9 +195,25 @@ class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: i
         return labels
 
 
-def classifier_of_summaries(head: Head, random_state: RandomState = None) -> FeatureClassifier:
-    """Return a classifier on pooled summaries, its options chosen by cross-validation."""
-    return FeatureClassifier(features=PooledSummaries(), head=head, random_state=random_state)
+def classifier_of_summaries(
+    head: Head,
+    random_state: RandomState = None,
+    covariance: bool = True,
+    frame: Literal["absolute", "cloud"] = "absolute",
+) -> FeatureClassifier:
+    """Return a classifier on pooled summaries, its options chosen by cross-validation.
+
+    Parameters
+    ----------
+    head : {"logistic", "forest", "svm"}
+        The classifier.
+    random_state : int, RandomState or None, default None
+        Seed of the inner folds and the forest.
+    covariance, frame
+        Options of :class:`pointforms.summaries.PooledSummaries`.
+    """
+    features = PooledSummaries(covariance=covariance, frame=frame)
+    return FeatureClassifier(features=features, head=head, random_state=random_state)
 
 
 def inner_folds(codes: np.ndarray, groups: Any, seed: int) -> Folds:
@@ -284,7 +302,22 @@ def _minus(X: np.ndarray, origin: np.ndarray) -> np.ndarray:
 def _svm(
     X: np.ndarray, y: np.ndarray, folds: Folds, seed: int, weights: np.ndarray | None = None
 ) -> _Fitted:
+    return _fit_svm(_scaler(X, weights), X, y, folds, weights)
+
+
+def _kernel(
+    X: np.ndarray, y: np.ndarray, folds: Folds, seed: int, weights: np.ndarray | None = None
+) -> _Fitted:
+    # one unit for all features: ratios of distances stay what they are
     scaler = _scaler(X, weights)
+    spread = float(np.sqrt(scaler.var_.mean()))
+    scaler.scale_ = np.full(X.shape[1], spread if spread > 0 else 1.0)
+    return _fit_svm(scaler, X, y, folds, weights)
+
+
+def _fit_svm(
+    scaler: StandardScaler, X: np.ndarray, y: np.ndarray, folds: Folds, weights: np.ndarray | None
+) -> _Fitted:
     scaled = scaler.transform(X)
     squared = euclidean_distances(scaled, squared=True)
     given = {"sample_weight": weights}
@@ -332,6 +365,7 @@ _HEADS: dict[str, Callable[..., _Fitted]] = {
     "logistic": _logistic,
     "forest": _forest,
     "svm": _svm,
+    "kernel": _kernel,
 }
 
 

@@ -15,11 +15,10 @@ from pointforms.clouds import cloud_list
 from pointforms.estimators.fits import Fit, Store
 from pointforms.estimators.network_classifier import NetworkClassifier
 from pointforms.models.batches import CloudStore, GraphStore
-from pointforms.models.neighbor_graphs import cloud_graphs
+from pointforms.models.neighbor_graphs import Neighbors, cloud_graphs
 from pointforms.models.pyramids import PyramidStore, cloud_pyramids
 from pointforms.models.simplicial import SimplicialStore, cloud_complexes
 from pointforms.support.extras import need
-from pointforms.support.options import Count
 
 # Triangles grow with the cube of the neighbours, so complexes use at most this many.
 _COMPLEX_NEIGHBORS = 8
@@ -28,6 +27,7 @@ _COMPLEX_NEIGHBORS = 8
 NETWORKS: dict[str, tuple[Literal["points", "graph", "complex", "pyramid"], str, str]] = {
     "mlp": ("points", "point_networks", "MLP"),
     "set-transformer": ("points", "point_networks", "SetTransformer"),
+    "attention-mil": ("points", "point_networks", "AttentionMIL"),
     "pointnet": ("points", "point_networks", "PointNet"),
     "pointnet++": ("pyramid", "hierarchical_networks", "PointNetPlusPlus"),
     "point-transformer": ("pyramid", "hierarchical_networks", "PointTransformer"),
@@ -73,10 +73,13 @@ class NeuralClassifier(NetworkClassifier):
     Parameters
     ----------
     network : str, default "mlp"
-        "mlp", "set-transformer", "pointnet", "pointnet++", "point-transformer", "gcn", "gin",
-        "graphsage", "graph-transformer" or "tdl".
-    neighbors : int, default 32
-        Number of nearest neighbours of a point in the graphs, not counting itself.
+        "mlp", "set-transformer", "attention-mil", "pointnet", "pointnet++", "point-transformer",
+        "gcn", "gin", "graphsage", "graph-transformer" or "tdl".
+    neighbors : int or "auto", default "auto"
+        Number of nearest neighbours of a point in the graphs, not counting itself. "auto" is the
+        square root of the number of points of a cloud, at most 32: with a fixed number, the graphs
+        of small clouds are complete. "tdl" takes at most 8 neighbours, "pointnet++" and
+        "point-transformer" at most 16, which "auto" is for these two.
     epochs : int, default 60
         Largest number of passes over the training clouds.
     batch_size : int, default 32
@@ -123,7 +126,7 @@ class NeuralClassifier(NetworkClassifier):
     """
 
     network: str = "mlp"
-    neighbors: Count = 32
+    neighbors: Neighbors = "auto"
 
     def check_options(self) -> None:
         """Raise an error for options that no fit can work with."""
@@ -155,10 +158,12 @@ class NeuralClassifier(NetworkClassifier):
     def _graphs(self, clouds: Any) -> list[Any]:
         """Return the graphs, complexes or pyramids of clouds, which are returned as they are."""
         if self.reads == "complex":
-            return cloud_complexes(clouds, min(self.neighbors, _COMPLEX_NEIGHBORS))
+            return cloud_complexes(clouds, self.neighbors, _COMPLEX_NEIGHBORS)
         if self.reads == "pyramid":
             network = network_class(self.network)
-            return cloud_pyramids(clouds, network.ratios, min(self.neighbors, network.neighbors))
+            most = network.neighbors
+            count = most if self.neighbors == "auto" else min(self.neighbors, most)
+            return cloud_pyramids(clouds, network.ratios, count)
         return cloud_graphs(clouds, self.neighbors)
 
     def make_store(

@@ -1,4 +1,4 @@
-"""Networks on bare points: MLP with mean pooling, attention pooling, PointNet."""
+"""Networks on bare points: MLP with mean pooling, two kinds of attention pooling, PointNet."""
 
 from __future__ import annotations
 
@@ -26,6 +26,38 @@ class MLP(Standardized):
         h = self.points(self.standardized(batch.points))
         out: Tensor = self.head(mean_pool(h, batch.real))
         return out
+
+
+class AttentionMIL(Standardized):
+    """Multiple-instance learning with gated attention (Ilse and others, 2018).
+
+    A cloud is a bag of instances h_i = f(x_i), which pool to Σ_i a_i h_i with weights
+
+        a_i ∝ exp(w · (tanh(V h_i) ⊙ sigmoid(U h_i))).
+
+    The weights say on which points a decision rests.
+    """
+
+    def __init__(self, features: int, outputs: int, hidden: int = 128, attention: int = 64) -> None:
+        super().__init__(features)
+        self.points = nn.Sequential(
+            nn.Linear(features, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU()
+        )
+        self.content, self.gate = nn.Linear(hidden, attention), nn.Linear(hidden, attention)
+        self.score = nn.Linear(attention, 1, bias=False)
+        self.head = nn.Linear(hidden, outputs)
+
+    def forward(self, batch: CloudBatch, counts: Tensor | None = None) -> Tensor:
+        h = self.points(self.standardized(batch.points))
+        out: Tensor = self.head((self.attention(h, batch.real).unsqueeze(-1) * h).sum(-2))
+        return out
+
+    def attention(self, h: Tensor, real: Tensor) -> Tensor:
+        """Return the weight of each point: h (B, n, H) and real (B, n) to (B, n)."""
+        gated = torch.tanh(self.content(h)) * torch.sigmoid(self.gate(h))
+        scores = self.score(gated).squeeze(-1).masked_fill(real == 0, -torch.inf)
+        weights: Tensor = scores.softmax(-1)
+        return weights
 
 
 class _SetAttention(nn.Module):

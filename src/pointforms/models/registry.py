@@ -19,6 +19,8 @@ from pointforms.support.suggestions import suggest
 COMPARED_GEOMETRY: dict[str, Any] = {"neighbors": 32, "dimension": "local-pca"}
 #: How networks that reproduce the paper are trained: in the units of the data, with this decay.
 _AS_PUBLISHED: dict[str, Any] = {"scale": None, "weight_decay": 1e-3}
+#: Neighbours in the graphs of those networks.
+_PUBLISHED_NEIGHBORS = 32
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def _neural(network: str, title: str, family: str, **options: Any) -> Model:
         title,
         family,
         "pointforms.models.neural:NeuralClassifier",
-        {"network": network, **_AS_PUBLISHED, **options},
+        {"network": network, "neighbors": _PUBLISHED_NEIGHBORS, **_AS_PUBLISHED, **options},
         named=("network",),
     )
 
@@ -107,9 +109,22 @@ MODELS: dict[str, Model] = {
     "logistic-regression": _classical("Logistic regression", "logistic"),
     "random-forest": _classical("Random forest", "forest"),
     "svm": _classical("SVM RBF", "svm"),
+    "composition": Model(
+        "Composition", "classical", "pointforms.models.composition:composition_classifier"
+    ),
+    "distances": Model(
+        "Distances, SVM", "classical", "pointforms.models.distances:distance_classifier"
+    ),
     "mlp": _neural("mlp", "MLP", "point", learning_rate=1e-2, epochs=200, patience=50),
     "set-transformer": _neural(
         "set-transformer", "Set Transformer", "point", learning_rate=1e-3, weight_decay=3.0
+    ),
+    "attention-mil": Model(
+        "Attention MIL",
+        "point",
+        "pointforms.models.neural:NeuralClassifier",
+        {"network": "attention-mil", "neighbors": 32, "epochs": 100, "patience": 30},
+        named=("network",),
     ),
     "pointnet": _neural("pointnet", "PointNet", "point", **_LARGE),
     "pointnet++": _neural("pointnet++", "PointNet++", "point", **_LARGE),

@@ -16,6 +16,7 @@ from pointforms.clouds import plain_clouds
 from pointforms.models.batches import SparseBlocks, WholeCloudStore, sparse_rows
 from pointforms.models.hodge import clique_complex
 from pointforms.models.layers import Standardized, mean_pool
+from pointforms.models.neighbor_graphs import Neighbors, neighbor_count
 from pointforms.nn.frames import Frame
 
 Operator = tuple[Tensor, Tensor]
@@ -42,11 +43,17 @@ class CloudComplex:
     to_points: csr_array
 
 
-def cloud_complexes(clouds: Any, neighbors: int) -> list[CloudComplex]:
-    """Return clique complexes of the neighbour graphs; complexes are returned as they are."""
+def cloud_complexes(clouds: Any, neighbors: Neighbors, most: int = 8) -> list[CloudComplex]:
+    """Return clique complexes of the neighbour graphs; complexes are returned as they are.
+
+    A point has at most `most` neighbours.
+    """
     if isinstance(clouds, Sequence) and clouds and isinstance(clouds[0], CloudComplex):
         return list(clouds)
-    return [_complex(points, neighbors) for points in plain_clouds(clouds)]
+    return [
+        _complex(points, min(most, neighbor_count(neighbors, len(points))))
+        for points in plain_clouds(clouds)
+    ]
 
 
 def _complex(points: Tensor, neighbors: int) -> CloudComplex:

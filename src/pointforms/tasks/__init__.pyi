@@ -1,7 +1,6 @@
 # The one list of public names: read by type checkers, and by lazy_loader at run time.
 
 from .catalogue import (
-    TaskEntry as TaskEntry,
     about as about,
     entry as entry,
     find as find,
@@ -9,5 +8,6 @@ from .catalogue import (
     names as names,
     register as register,
 )
+from .entries import TaskEntry as TaskEntry
 from .files import read as read, write as write
 from .task import Task as Task
