@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from pointforms.clouds import cloud_list
-from pointforms.estimators.network_estimator import NetworkEstimator
+from pointforms.estimators.network_estimator import NetworkEstimator, mean_by_row
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
 
@@ -75,6 +76,35 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
         """
         store = self._prediction_store(clouds, covariates, batch)
         return class_probabilities(self.model_, store)
+
+    def predict_out_of_fold(
+        self, clouds: Any, of: Any, covariates: Any = None, batch: Any = None
+    ) -> np.ndarray:
+        """Predict training clouds, or altered versions of them, by members that held them out.
+
+        Members have one number of epochs in common, which all held-out clouds chose together.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            Training clouds, or versions of them.
+        of : array-like of int, shape (N,)
+            The training cloud that each is a version of, as its position in `fit`; see
+            `training_positions`.
+        covariates : data frame, mapping or array-like, or None, default None
+            The columns that were given to `fit`.
+        batch : array-like, shape (N,), or None, default None
+            Batches, for frame="batch".
+
+        Returns
+        -------
+        ndarray, shape (N, C)
+            Probabilities; NaN for a cloud that every member was trained on, because an equal one is
+            in another fold.
+        """
+        found = self._out_of_fold(clouds, of, covariates, batch)
+        parts = [(rows, softmax(outputs, axis=1)) for rows, outputs in found]
+        return mean_by_row(parts, len(clouds))
 
     def predict(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
         """Predict the most probable class.

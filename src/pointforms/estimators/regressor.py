@@ -9,6 +9,7 @@ from pydantic import FiniteFloat
 from sklearn.base import RegressorMixin
 
 from pointforms.clouds import cloud_list
+from pointforms.estimators.network_estimator import mean_by_row
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.saved_values import Attribute
@@ -47,6 +48,11 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
         Where several networks hold out parts of the training clouds: the prediction for each cloud
         by those that used it neither for training nor for choosing their epoch; NaN for a cloud of
         weight 0. It is not saved.
+    training_clouds_ : list of str
+        Fingerprints of the clouds of `fit`, by which `training_positions` finds them again.
+    held_out_ : list of list of int
+        Where several members hold out parts of the training clouds: the positions of the clouds
+        that each of them was not trained on.
     neighbors_ : int
         The number of points in a neighbourhood that all Gram fields share.
     dimension_ : int
@@ -133,5 +139,36 @@ class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[mi
         """
         store = self._prediction_store(clouds, covariates, batch)
         outputs = apply(self.model_, store).double().cpu().numpy()
+        return self._in_target_units(outputs)
+
+    def predict_out_of_fold(
+        self, clouds: Any, of: Any, covariates: Any = None, batch: Any = None
+    ) -> np.ndarray:
+        """Predict training clouds, or altered versions of them, by members that held them out.
+
+        Members have one number of epochs in common, which all held-out clouds chose together.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            Training clouds, or versions of them.
+        of : array-like of int, shape (N,)
+            The training cloud that each is a version of, as its position in `fit`; see
+            `training_positions`.
+        covariates : data frame, mapping or array-like, or None, default None
+            The columns that were given to `fit`.
+        batch : array-like, shape (N,), or None, default None
+            Batches, for frame="batch".
+
+        Returns
+        -------
+        ndarray, shape (N,) or (N, targets)
+            NaN for a cloud that every member was trained on, because an equal one is in another
+            fold.
+        """
+        found = self._out_of_fold(clouds, of, covariates, batch)
+        return self._in_target_units(mean_by_row(found, len(clouds)))
+
+    def _in_target_units(self, outputs: np.ndarray) -> np.ndarray:
         numbers: np.ndarray = outputs * self.target_scale_ + self.target_mean_
         return numbers[:, 0] if self.single_target_ else numbers

@@ -126,6 +126,33 @@ class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
         """
         return self._predict(clouds, covariates, batch)
 
+    def predict_out_of_fold(
+        self, clouds: Any, of: Any, covariates: Any = None, batch: Any = None
+    ) -> np.ndarray:
+        """Predict training clouds, or altered versions of them, by models that held them out.
+
+        The weights of the parts are those that were learned without the cloud's fold.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            Training clouds, or versions of them.
+        of : array-like of int, shape (N,)
+            The training cloud that each is a version of, as its position in `fit`; see
+            `training_positions`.
+        covariates : data frame, mapping or array-like, or None, default None
+            The columns that were given to `fit`.
+        batch : array-like, shape (N,), or None, default None
+            The batch of each cloud, if `fit` was given batches.
+
+        Returns
+        -------
+        ndarray, shape (N, C)
+            One column per class; NaN for a cloud that no model held out: one of weight 0, or one with an equal cloud in
+            another fold.
+        """
+        return self._predict_out_of_fold(clouds, of, covariates, batch)
+
     def predict(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
         """Predict the most probable class.
 

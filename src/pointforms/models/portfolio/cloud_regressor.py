@@ -116,7 +116,37 @@ class CloudRegressor(RegressorMixin, CloudPortfolio):  # type: ignore[misc]
         ndarray, shape (N,) or (N, targets)
             As y was in `fit`.
         """
-        numbers = self._predict(clouds, covariates, batch) * self.target_scale_ + self.target_mean_
+        return self._in_target_units(self._predict(clouds, covariates, batch))
+
+    def predict_out_of_fold(
+        self, clouds: Any, of: Any, covariates: Any = None, batch: Any = None
+    ) -> np.ndarray:
+        """Predict training clouds, or altered versions of them, by models that held them out.
+
+        The weights of the parts are those that were learned without the cloud's fold.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            Training clouds, or versions of them.
+        of : array-like of int, shape (N,)
+            The training cloud that each is a version of, as its position in `fit`; see
+            `training_positions`.
+        covariates : data frame, mapping or array-like, or None, default None
+            The columns that were given to `fit`.
+        batch : array-like, shape (N,), or None, default None
+            The batch of each cloud, if `fit` was given batches.
+
+        Returns
+        -------
+        ndarray, shape (N,) or (N, targets)
+            NaN for a cloud that no model held out: one of weight 0, or one with an equal cloud in
+            another fold.
+        """
+        return self._in_target_units(self._predict_out_of_fold(clouds, of, covariates, batch))
+
+    def _in_target_units(self, outputs: np.ndarray) -> np.ndarray:
+        numbers: np.ndarray = outputs * self.target_scale_ + self.target_mean_
         return numbers[:, 0] if self.single_target_ else numbers
 
 
