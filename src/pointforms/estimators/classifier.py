@@ -45,6 +45,11 @@ class PointFormClassifier(NetworkClassifier, PointFormEstimator):  # type: ignor
         Where several networks hold out parts of the training clouds: the prediction for each cloud
         by those that used it neither for training nor for choosing their epoch; NaN for a cloud of
         weight 0. It is not saved.
+    training_clouds_ : list of str
+        Fingerprints of the clouds of `fit`, by which `training_positions` finds them again.
+    held_out_ : list of list of int
+        Where several members hold out parts of the training clouds: the positions of the clouds
+        that each of them was not trained on.
     neighbors_ : int
         The number of points in a neighbourhood that all Gram fields share.
     dimension_ : int

@@ -28,6 +28,10 @@ class ClassifiesClouds(ClassifierMixin):  # type: ignore[misc]
 
         def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray: ...
 
+        def _predict_out_of_fold(
+            self, clouds: Any, of: Any, covariates: Any, batch: Any
+        ) -> np.ndarray: ...
+
     def fit(
         self,
         clouds: Any,
@@ -103,6 +107,35 @@ class ClassifiesClouds(ClassifierMixin):  # type: ignore[misc]
         best = self.predict_proba(clouds, covariates, batch).argmax(1)
         labels: np.ndarray = self.classes_[best]
         return labels
+
+    def predict_out_of_fold(
+        self, clouds: Any, of: Any, covariates: Any = None, batch: Any = None
+    ) -> np.ndarray:
+        """Predict training clouds, or altered versions of them, by models that held them out.
+
+        Members of an ensemble have one number of epochs in common, which all held-out clouds chose
+        together. The parts of a portfolio have the weights that were learned without the fold of
+        the cloud.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            Training clouds, or versions of them.
+        of : array-like of int, shape (N,)
+            The training cloud that each is a version of, as its position in `fit`; see
+            `training_positions`.
+        covariates : data frame, mapping or array-like, or None, default None
+            The columns that were given to `fit`.
+        batch : array-like, shape (N,), or None, default None
+            The batch of each cloud, if `fit` was given batches.
+
+        Returns
+        -------
+        ndarray, shape (N, C)
+            Probabilities; NaN for a cloud that no model held out: one of weight 0, or one with an
+            equal cloud in another fold.
+        """
+        return self._predict_out_of_fold(clouds, of, covariates, batch)
 
     def score(
         self,

@@ -41,10 +41,14 @@ class Ensemble(Fitted):
         epoch and decay that the other clouds choose. None if some cloud is never held out.
     decay : float
         The decay that was kept.
+    held_out : list of ndarray of int, or None
+        The clouds that each member of the model was not trained on, as positions among the training
+        clouds. None if some cloud is never held out, or if the members hold out nothing.
     """
 
     out_of_fold: np.ndarray | None = None
     decay: float = np.nan
+    held_out: list[np.ndarray] | None = None
 
 
 def train_ensemble(
@@ -112,7 +116,15 @@ def train_ensemble(
         stopped=best.ended,
         out_of_fold=_out_of_fold(branches, plan, targets.probabilities),
         decay=fits[best.keepers[0]].weight_decay,
+        held_out=_held_out(plan),
     )
+
+
+def _held_out(plan: Plan) -> list[np.ndarray] | None:
+    """Return what each network that is kept holds out, if every cloud is held out by one."""
+    if plan.kept or not plan.holds_out_all():
+        return None
+    return [np.flatnonzero(plan.folds[division] == fold) for division, fold in plan.places]
 
 
 def _check_outputs(model: nn.Module, store: Store, fit: Fit) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from pointforms.estimators.classifies_clouds import ClassifiesClouds
-from pointforms.estimators.network_estimator import NetworkEstimator
+from pointforms.estimators.network_estimator import NetworkEstimator, mean_by_row
 from pointforms.estimators.prediction import class_probabilities
 
 
@@ -18,3 +19,9 @@ class NetworkClassifier(ClassifiesClouds, NetworkEstimator):  # type: ignore[mis
         """Return class probabilities: (N, C)."""
         store = self._prediction_store(clouds, covariates, batch)
         return class_probabilities(self.model_, store)
+
+    def _predict_out_of_fold(self, clouds: Any, of: Any, covariates: Any, batch: Any) -> np.ndarray:
+        """Return class probabilities by members that held out the training clouds `of`: (N, C)."""
+        found = self._out_of_fold(clouds, of, covariates, batch)
+        parts = [(rows, softmax(outputs, axis=1)) for rows, outputs in found]
+        return mean_by_row(parts, len(clouds))

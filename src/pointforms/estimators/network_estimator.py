@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -23,9 +23,11 @@ from pointforms.estimators.ensemble import Ensemble, train_ensemble
 from pointforms.estimators.fits import Fit, Fitted, Schedule, Store
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.plans import Recipe
+from pointforms.estimators.prediction import apply
 from pointforms.estimators.scaled_clouds import ScalesClouds
 from pointforms.estimators.targets import Targets
 from pointforms.estimators.trainer import train
+from pointforms.estimators.training_clouds import UNKNOWN, KnowsTrainingClouds, fingerprints
 from pointforms.estimators.units import Scale
 from pointforms.nn.average import first_member
 from pointforms.nn.frames import Frame
@@ -40,7 +42,7 @@ DECAYS = (0.01, 1.0, 10.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
+class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of every estimator that trains a network on clouds.
 
     A subclass defines what is computed from the clouds once (`prepare`), how batches of that are
@@ -248,7 +250,7 @@ class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             batch = None if batch is None else batch[kept]
         self.adapt(clouds, batch)
         prepared = self.prepare(clouds)
-        self._forget("batch_centers_", "oof_predictions_")
+        self._forget("batch_centers_", "oof_predictions_", "held_out_", "training_clouds_")
         if batch is not None:
             self.batch_centers_ = learn_batch_centers(plain_clouds(prepared), batch)
         store = self._make_store_with(prepared, None, covariates, batch, kept, count)
@@ -256,6 +258,9 @@ class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
         warn_if_never_improved([fitted], groups is not None, stacklevel=4)
         self.keep(fitted)
+        self.training_clouds_ = [UNKNOWN] * count  # what has weight 0 was not trained on
+        for i, text in zip(kept, fingerprints(clouds), strict=True):
+            self.training_clouds_[i] = text
         self._keep_out_of_fold(fitted, kept, count, targets)
 
     def _keep_out_of_fold(
@@ -266,6 +271,8 @@ class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
             values = targets.restored(fitted.out_of_fold)
             self.oof_predictions_ = np.full((count, *values.shape[1:]), np.nan)
             self.oof_predictions_[kept] = values
+        if isinstance(fitted, Ensemble) and fitted.held_out is not None:
+            self.held_out_ = [kept[own].tolist() for own in fitted.held_out]
 
     def _make_store_with(
         self,
@@ -316,10 +323,88 @@ class NetworkEstimator(ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
         origin: Any = first_member(self.model_).origin
         return self._make_store_with(prepared, origin, covariates, batch, np.arange(count), count)
 
+    def predict_member(
+        self,
+        member: int,
+        prepared: Sequence[Any],
+        covariates: Any = None,
+        batch: np.ndarray | None = None,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the outputs of one member, logits or standardised numbers: (n, outputs).
+
+        Parameters
+        ----------
+        member : int
+            The position of the member.
+        prepared : sequence
+            What `prepare` returned for some clouds.
+        covariates : data frame, mapping or array-like, or None, default None
+            Covariates of all clouds.
+        batch : ndarray, shape (n,), or None, default None
+            The batches of these clouds, for frame="batch".
+        rows : ndarray of int, shape (n,), or None, default None
+            The rows of the covariates that belong to these clouds; None takes all.
+        """
+        network: Any = self.model_.members[member]
+        rows = np.arange(len(prepared)) if rows is None else rows
+        count = len(rows) if covariates is None else _rows_of(covariates)
+        store = self._make_store_with(prepared, network.origin, covariates, batch, rows, count)
+        outputs: np.ndarray = apply(network, store).double().cpu().numpy()
+        return outputs
+
+    def _out_of_fold(self, clouds: Any, of: Any, covariates: Any, batch: Any) -> list[Any]:
+        """Return rows and outputs of each member for altered clouds that it has not seen."""
+        check_is_fitted(self, "model_")
+        if not hasattr(self, "held_out_"):
+            raise ValueError(
+                f"this {type(self).__name__} has no members that hold out training clouds: "
+                "expected one that was fitted with members=5, say, by this version"
+            )
+        clouds = cloud_list(clouds)
+        positions = self._checked_positions(of, len(clouds))
+        batch = self._checked_batch(batch, len(clouds))
+        prepared = self.prepare_for_prediction(clouds)
+        found = []
+        for member, held_out in enumerate(self.held_out_):
+            rows = np.flatnonzero(self._unseen(held_out)[positions])
+            if len(rows):
+                some = [prepared[i] for i in rows]
+                own = None if batch is None else batch[rows]
+                found.append((rows, self.predict_member(member, some, covariates, own, rows)))
+        return found
+
     def count_parameters(self) -> int:
         """Return the number of trainable parameters of the fitted network."""
         check_is_fitted(self, "model_")
         return sum(p.numel() for p in self.model_.parameters() if p.requires_grad)
+
+
+def _rows_of(covariates: Any) -> int:
+    """Return the number of rows of covariates."""
+    if isinstance(covariates, Mapping):
+        return len(next(iter(covariates.values()), ()))
+    return len(covariates)
+
+
+def mean_by_row(found: Sequence[tuple[np.ndarray, np.ndarray]], count: int) -> np.ndarray:
+    """Return the mean of values that belong to rows: (count, ...); NaN for a row without any.
+
+    Examples
+    --------
+    >>> values = np.array([[1.0], [3.0]])
+    >>> mean_by_row([(np.array([0, 1]), values), (np.array([0]), values[1:])], 3)
+    array([[ 2.],
+           [ 3.],
+           [nan]])
+    """
+    width = found[0][1].shape[1:] if found else (1,)
+    total, times = np.zeros((count, *width)), np.zeros(count)
+    for rows, values in found:
+        total[rows] += values
+        times[rows] += 1
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / times[:, None])
 
 
 def _start_at(model: nn.Module, guess: np.ndarray) -> None:

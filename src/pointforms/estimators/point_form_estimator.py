@@ -31,6 +31,7 @@ from pointforms.estimators.saved_state import SavedState
 from pointforms.estimators.saved_values import Attribute, Floats, Names
 from pointforms.estimators.seen_features import seen_places
 from pointforms.estimators.targets import Targets
+from pointforms.estimators.training_clouds import HELD_OUT, TRAINING_CLOUDS
 from pointforms.exterior import check_degree
 from pointforms.geometry.field import GramField
 from pointforms.geometry.settings import GramSettings
@@ -64,6 +65,8 @@ class PointFormEstimator(PointFormOptions):
         "axes_": Attribute(list[list[FiniteFloat]], optional=True),
         "batch_centers_": Attribute(dict[Any, list[FiniteFloat]], optional=True),
         "covariates_": Attribute(list[CovariateColumn], optional=True),
+        "training_clouds_": TRAINING_CLOUDS,
+        "held_out_": HELD_OUT,
         "best_epoch_": Attribute(NonNegativeInt),
         "history_": Attribute(list[dict[str, float]]),
     }

@@ -37,6 +37,10 @@ class PredictsNumbers(RegressorMixin):  # type: ignore[misc]
 
         def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray: ...
 
+        def _predict_out_of_fold(
+            self, clouds: Any, of: Any, covariates: Any, batch: Any
+        ) -> np.ndarray: ...
+
     def fit(
         self,
         clouds: Any,
@@ -98,9 +102,36 @@ class PredictsNumbers(RegressorMixin):  # type: ignore[misc]
         ndarray, shape (N,) or (N, targets)
             As y was in `fit`.
         """
-        predicted = self._predict(clouds, covariates, batch)
-        numbers: np.ndarray = predicted * self.target_scale_ + self.target_mean_
-        return numbers[:, 0] if self.single_target_ else numbers
+        return self._in_target_units(self._predict(clouds, covariates, batch))
+
+    def predict_out_of_fold(
+        self, clouds: Any, of: Any, covariates: Any = None, batch: Any = None
+    ) -> np.ndarray:
+        """Predict training clouds, or altered versions of them, by models that held them out.
+
+        Members of an ensemble have one number of epochs in common, which all held-out clouds chose
+        together. The parts of a portfolio have the weights that were learned without the fold of
+        the cloud.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            Training clouds, or versions of them.
+        of : array-like of int, shape (N,)
+            The training cloud that each is a version of, as its position in `fit`; see
+            `training_positions`.
+        covariates : data frame, mapping or array-like, or None, default None
+            The columns that were given to `fit`.
+        batch : array-like, shape (N,), or None, default None
+            The batch of each cloud, if `fit` was given batches.
+
+        Returns
+        -------
+        ndarray, shape (N,) or (N, targets)
+            NaN for a cloud that no model held out: one of weight 0, or one with an equal cloud in
+            another fold.
+        """
+        return self._in_target_units(self._predict_out_of_fold(clouds, of, covariates, batch))
 
     def score(
         self,
@@ -116,3 +147,8 @@ class PredictsNumbers(RegressorMixin):  # type: ignore[misc]
         """
         predicted = self.predict(clouds, covariates, batch)
         return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    def _in_target_units(self, predicted: np.ndarray) -> np.ndarray:
+        """Return standardised numbers in the units of y, and in its shape."""
+        numbers: np.ndarray = predicted * self.target_scale_ + self.target_mean_
+        return numbers[:, 0] if self.single_target_ else numbers

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pointforms.estimators.network_estimator import mean_by_row
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.predicts_numbers import TARGET_UNITS, PredictsNumbers
@@ -43,6 +44,11 @@ class PointFormRegressor(PredictsNumbers, PointFormEstimator):  # type: ignore[m
         Where several networks hold out parts of the training clouds: the prediction for each cloud
         by those that used it neither for training nor for choosing their epoch; NaN for a cloud of
         weight 0. It is not saved.
+    training_clouds_ : list of str
+        Fingerprints of the clouds of `fit`, by which `training_positions` finds them again.
+    held_out_ : list of list of int
+        Where several members hold out parts of the training clouds: the positions of the clouds
+        that each of them was not trained on.
     neighbors_ : int
         The number of points in a neighbourhood that all Gram fields share.
     dimension_ : int
@@ -70,3 +76,7 @@ class PointFormRegressor(PredictsNumbers, PointFormEstimator):  # type: ignore[m
         store = self._prediction_store(clouds, covariates, batch)
         outputs: np.ndarray = apply(self.model_, store).double().cpu().numpy()
         return outputs
+
+    def _predict_out_of_fold(self, clouds: Any, of: Any, covariates: Any, batch: Any) -> np.ndarray:
+        """Return numbers by members that held out the training clouds `of`: (N, targets)."""
+        return mean_by_row(self._out_of_fold(clouds, of, covariates, batch), len(clouds))

@@ -15,6 +15,7 @@ from pointforms.estimators.saved_values import (
     restore_learned,
     restore_weights_of_format_1,
 )
+from pointforms.estimators.training_clouds import check_held_out
 from pointforms.geometry.choice import USUAL_NEIGHBORS
 from pointforms.geometry.settings import GramSettings
 from pointforms.nn.average import AverageNetwork
@@ -41,6 +42,9 @@ def restore_network(cls: Any, state: SavedState) -> Any:
     for name, values in state.tensors.items():
         if not torch.isfinite(values).all():
             raise ValueError(f"its weights {name!r} are not finite")
+    if hasattr(estimator, "held_out_"):
+        clouds = len(getattr(estimator, "training_clouds_", []))
+        check_held_out(estimator.held_out_, clouds, len(getattr(network, "members", [])))
     network.load_state_dict(state.tensors, assign=True)
     estimator.model_ = network.eval()
     return estimator

@@ -37,12 +37,18 @@ def with_common_prior(predicted: np.ndarray, targets: Targets, folds: np.ndarray
     """
     if not isinstance(targets, ClassTargets):
         return predicted
-    result = predicted.copy()
-    for fold in np.unique(folds):
-        inside = folds == fold
-        result[inside] *= class_frequencies(targets) / class_frequencies(targets, ~inside)
+    ratios = prior_ratios(targets, folds)
+    result: np.ndarray = predicted * ratios[np.searchsorted(np.unique(folds), folds)]
     result /= result.sum(1, keepdims=True)
     return result
+
+
+def prior_ratios(targets: ClassTargets, folds: np.ndarray) -> np.ndarray:
+    """Return class frequencies of all clouds, in units of those outside of each fold: (K, C)."""
+    everywhere = class_frequencies(targets)
+    return np.stack(
+        [everywhere / class_frequencies(targets, folds != fold) for fold in np.unique(folds)]
+    )
 
 
 def class_frequencies(targets: ClassTargets, some: np.ndarray | None = None) -> np.ndarray:

@@ -147,6 +147,10 @@ class ForestHead:
         count = len(arrays["roots"])
         return np.asarray(sum(self._predict_by(fold, X) for fold in range(count)) / count)
 
+    def predict_fold(self, X: np.ndarray, fold: int) -> np.ndarray:
+        """Return the prediction of the forest that has not seen a fold: (N, C) or (N, t)."""
+        return self._predict_by(fold, checked_features(X, self.features))
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything that is needed to predict.
 

@@ -121,14 +121,15 @@ class LinearHead:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the mean prediction of the models of all folds: (N, C) or (N, t)."""
-        arrays = self.arrays()
+        count = len(self.arrays()["centre"])
+        return np.asarray(sum(self.predict_fold(X, fold) for fold in range(count)) / count)
+
+    def predict_fold(self, X: np.ndarray, fold: int) -> np.ndarray:
+        """Return the prediction of the model that has not seen a fold: (N, C) or (N, t)."""
         X = checked_features(X, self.features)
-        predictions: Any = 0.0
+        centre, scale, *model = (array[fold] for array in self.arrays().values())
         with threadpool_limits(1, user_api="blas"):
-            for centre, scale, *model in zip(*arrays.values(), strict=True):
-                Z = standardised(X, centre, scale)
-                predictions = predictions + _Model(*model).predict(Z, self.classes)
-        return np.asarray(predictions / len(arrays["centre"]))
+            return _Model(*model).predict(standardised(X, centre, scale), self.classes)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything that is needed to predict.

@@ -106,11 +106,18 @@ def _outputs(predicted: np.ndarray, probabilities: bool) -> np.ndarray:
     return np.log(np.maximum(predicted, _SMALLEST)) if probabilities else predicted
 
 
+def fold_pools(predicted: np.ndarray, targets: Targets, folds: np.ndarray) -> list[Pool]:
+    """Return a pool for each fold, with weights learned on the other folds."""
+    return [
+        Pool.learn(predicted, targets, np.flatnonzero(folds != fold)) for fold in np.unique(folds)
+    ]
+
+
 def cross_fitted_pool(predicted: np.ndarray, targets: Targets, folds: np.ndarray) -> np.ndarray:
     """Return pooled predictions (N, K), for each fold with weights learned on the other folds."""
     result = np.zeros(predicted.shape[1:])
-    for fold in np.unique(folds):
+    pools = fold_pools(predicted, targets, folds)
+    for fold, pool in zip(np.unique(folds), pools, strict=True):
         inside = folds == fold
-        pool = Pool.learn(predicted, targets, np.flatnonzero(~inside))
         result[inside] = pool.predict(predicted[:, inside])
     return result

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
+from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -29,11 +30,13 @@ from pointforms.estimators.held_out import MOST_PARTS, held_out_folds
 from pointforms.estimators.network_estimator import check_device
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.estimators.targets import ClassTargets, Targets
+from pointforms.estimators.training_clouds import UNKNOWN, KnowsTrainingClouds, fingerprints
 from pointforms.estimators.units import Scale
 from pointforms.explain.prediction import PooledForms
 from pointforms.geometry.settings import Dimension, GramSettings
 from pointforms.models.portfolio.common_prior import with_common_prior
 from pointforms.models.portfolio.contributions import Contribution, contribution
+from pointforms.models.portfolio.fold_models import FoldModels
 from pointforms.models.portfolio.form_parts import pooled_forms
 from pointforms.models.portfolio.geometry_part import (
     GeometryOptions,
@@ -42,7 +45,7 @@ from pointforms.models.portfolio.geometry_part import (
 )
 from pointforms.models.portfolio.heads import HEADS, Head
 from pointforms.models.portfolio.pooling import Pool, constant_output, cross_fitted_pool
-from pointforms.models.portfolio.saved_portfolio import SavesPortfolio
+from pointforms.models.portfolio.saved_portfolio import SavesPortfolio, networks_of
 from pointforms.summaries import PooledSummaries
 from pointforms.support.blame import warn_caller
 from pointforms.support.cloud_estimator import TakesClouds
@@ -62,7 +65,7 @@ _POINTS, _HIDDEN = 64, (32, 32)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
+class CloudPortfolio(SavesPortfolio, KnowsTrainingClouds, TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of the portfolios.
 
     Parts are trained once per fold of the training clouds. What they predict for the clouds of that
@@ -111,6 +114,10 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
         Number of features of the clouds, D.
     feature_names_in_ : ndarray of str, shape (D,)
         Their names, if the clouds of `fit` had any.
+    training_clouds_ : list of str
+        Fingerprints of the clouds of `fit`, by which `training_positions` finds them again.
+    fold_models_ : FoldModels
+        The fold of each training cloud, and the weights that were learned without each fold.
     """
 
     parts: Annotated[Sequence[PartName], NotEmpty()] = ALL_PARTS
@@ -150,14 +157,15 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
         self._keep_names(clouds)
         self._forget(
             "batch_centers_", "covariates_", "parts_", "pool_", "contributions_",
-            "oof_predictions_", "oof_score_", "oof_scores_", "part_scores_",
+            "oof_predictions_", "oof_score_", "oof_scores_", "part_scores_", "fold_models_",
+            "training_clouds_",
         )  # fmt: skip
         if covariates is not None and not set(self.parts) & set(HEADS):
             raise ValueError(
                 f"covariates: expected None, or one of the parts {', '.join(HEADS)}, which read "
                 "them beside the summaries"
             )
-        points = plain_clouds(clouds)
+        points = given = plain_clouds(clouds)
         self.n_features_in_ = points[0].shape[1]
         kept = targets.counted()
         if batch is not None:
@@ -181,6 +189,10 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
         names = list(predicted)
         stacked = np.stack([predicted[name] for name in names])
         self.pool_ = Pool.learn(stacked, targets, np.arange(len(folds)))
+        self.fold_models_ = FoldModels.of(stacked, targets, folds, kept, count)
+        self.training_clouds_ = [UNKNOWN] * count  # what has weight 0 was not trained on
+        for i, text in zip(kept, fingerprints([given[i] for i in kept]), strict=True):
+            self.training_clouds_[i] = text
         pooled = cross_fitted_pool(stacked, targets, folds)
         self.oof_predictions_ = _placed(targets.restored(pooled), kept, count)
         self.contributions_ = self._contributions(predicted, pooled, targets, folds, groups, seed)
@@ -325,15 +337,7 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
         self, clouds: Any, covariates: Any, batch: Any, fields: Any = None
     ) -> np.ndarray:
         """Return the predictions of every part, given Gram fields or without: (parts, N, K)."""
-        points = self.prepare(clouds)
-        self._check_width(points[0].shape[1])
-        if hasattr(self, "batch_centers_"):
-            if batch is None:
-                raise ValueError("batch is None: expected the batch of each cloud, as in fit")
-            points = self._centred(points, one_per_cloud("batch", batch, len(points)))
-        elif batch is not None:
-            raise ValueError("batch is given, but fit had none")
-        summaries = self._summaries(points, covariates, len(points))
+        points, summaries = self._inputs_of_parts(clouds, covariates, batch)
         results = []
         for part in self.parts_.values():
             if isinstance(part, Head):
@@ -344,6 +348,54 @@ class CloudPortfolio(SavesPortfolio, TakesClouds, BaseEstimator, ABC):  # type: 
             probabilities = hasattr(part, "classes_")
             results.append(part.predict_proba(fields) if probabilities else part.predict(fields))
         return np.stack(results)
+
+    def _inputs_of_parts(
+        self, clouds: Any, covariates: Any, batch: Any
+    ) -> tuple[list[Tensor], np.ndarray]:
+        """Return clouds as the networks read them, and their summaries (N, f)."""
+        points = self.prepare(clouds)
+        self._check_width(points[0].shape[1])
+        if hasattr(self, "batch_centers_"):
+            if batch is None:
+                raise ValueError("batch is None: expected the batch of each cloud, as in fit")
+            points = self._centred(points, one_per_cloud("batch", batch, len(points)))
+        elif batch is not None:
+            raise ValueError("batch is given, but fit had none")
+        return points, self._summaries(points, covariates, len(points))
+
+    def _predict_out_of_fold(self, clouds: Any, of: Any, covariates: Any, batch: Any) -> np.ndarray:
+        """Return pooled predictions for versions of training clouds, by models without them."""
+        check_is_fitted(self, "pool_")
+        if not hasattr(self, "fold_models_"):
+            raise ValueError(
+                f"this {type(self).__name__} was saved by an older version, which did not keep the "
+                "folds of the training clouds: fit it again"
+            )
+        own = self.fold_models_
+        points, summaries = self._inputs_of_parts(clouds, covariates, batch)
+        positions = self._checked_positions(of, len(points))
+        networks = networks_of(self.parts_)
+        fields = networks[0].prepare(points) if networks else []
+        result = np.full((len(points), len(self.pool_.constant)), np.nan)
+        for fold in range(len(own.weights)):
+            held_out = np.flatnonzero(own.folds == fold)
+            rows = np.flatnonzero(self._unseen(held_out)[positions])
+            if not len(rows):
+                continue
+            some = [fields[i] for i in rows] if networks else []
+            parts = [
+                part.predict_fold(summaries[rows], fold)
+                if isinstance(part, Head)
+                else part.predict_member(fold, some)
+                for part in self.parts_.values()
+            ]
+            if self.pool_.probabilities:
+                parts = [
+                    values if isinstance(part, Head) else softmax(values, axis=1)
+                    for part, values in zip(self.parts_.values(), parts, strict=True)
+                ]
+            result[rows] = own.pooled(np.stack(parts), fold, self.pool_)
+        return result
 
     def _summaries(
         self, points: Sequence[Tensor], covariates: Any, count: int, rows: np.ndarray | None = None

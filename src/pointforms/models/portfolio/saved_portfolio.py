@@ -28,9 +28,11 @@ from pointforms.estimators.saved_values import (
     restore_estimator,
     restore_learned,
 )
+from pointforms.estimators.training_clouds import TRAINING_CLOUDS
 from pointforms.geometry.settings import GramSettings
 from pointforms.models.portfolio.array_checks import Expected, check_range, checked_arrays
 from pointforms.models.portfolio.contributions import Contribution
+from pointforms.models.portfolio.fold_models import FoldModels
 from pointforms.models.portfolio.heads import HEADS, Head
 from pointforms.models.portfolio.pooling import Pool
 from pointforms.summaries import PooledSummaries
@@ -43,6 +45,8 @@ _POOL = {
 _LARGEST_WEIGHT = 1e6
 # The tensor with the predictions for training clouds, which are NaN for clouds of weight 0.
 _OUT_OF_FOLD = "oof_predictions"
+# How the names of the tensors begin that say which models have not seen a training cloud.
+_FOLD_MODELS = "fold_models."
 
 
 class SavesPortfolio:
@@ -57,6 +61,7 @@ class SavesPortfolio:
         "oof_score_": Attribute(FiniteFloat),
         "oof_scores_": Attribute(dict[str, FiniteFloat]),
         "part_scores_": Attribute(dict[str, dict[str, FiniteFloat]]),
+        "training_clouds_": TRAINING_CLOUDS,
     }
 
     device: str
@@ -64,6 +69,7 @@ class SavesPortfolio:
     oof_predictions_: np.ndarray
     parts_: dict[str, Any]
     pool_: Pool
+    fold_models_: FoldModels
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a folder: safetensors and JSON, no pickle.
@@ -92,6 +98,9 @@ class SavesPortfolio:
             "pool.constant": self.pool_.constant,
             _OUT_OF_FOLD: self.oof_predictions_,
         }
+        if hasattr(self, "fold_models_"):
+            arrays = self.fold_models_.arrays()
+            tensors |= {f"{_FOLD_MODELS}{name}": array for name, array in arrays.items()}
         own = SavedState(
             {**pack(self), "contributions": contributions},
             {name: torch.from_numpy(array) for name, array in tensors.items()},
@@ -103,6 +112,11 @@ class SavesPortfolio:
         tensors, parts = state.divided()
         portfolio = restore_estimator(cls, state.config)
         out_of_fold = tensors.pop(_OUT_OF_FOLD, None)
+        by_fold = {
+            name.removeprefix(_FOLD_MODELS): tensors.pop(name).numpy()
+            for name in list(tensors)
+            if name.startswith(_FOLD_MODELS)
+        }
         portfolio.pool_ = _restored_pool(tensors, len(parts), is_classifier(portfolio))
         outputs = len(portfolio.pool_.constant)
         for attribute, value in restore_learned(cls, state.config, outputs).items():
@@ -114,6 +128,9 @@ class SavesPortfolio:
         portfolio.parts_ = _restored_parts(portfolio, parts, outputs)
         portfolio.contributions_ = _restored_contributions(state.config)
         portfolio.oof_predictions_ = _restored_out_of_fold(portfolio, out_of_fold, outputs)
+        if by_fold:  # models of version 0.2.0 and older lack it
+            portfolio.fold_models_ = FoldModels.from_arrays(by_fold, len(parts), outputs)
+            _check_folds(portfolio)
         restored: Self = portfolio
         return restored
 
@@ -209,6 +226,22 @@ def _check_shared_geometry(networks: Iterable[Any]) -> None:
     ]
     if any(one != described[0] for one in described):
         raise ValueError("its networks do not have one geometry")
+
+
+def _check_folds(portfolio: Any) -> None:
+    """Raise an error unless every part has one model per fold, and every cloud a fold."""
+    own, clouds = portfolio.fold_models_, len(getattr(portfolio, "training_clouds_", []))
+    if len(own.folds) != clouds:
+        raise ValueError(f"it has folds of {len(own.folds)} clouds: expected {clouds}")
+    for name, part in portfolio.parts_.items():
+        if isinstance(part, Head):
+            count = len(part.arrays()["scale"])
+        else:
+            count = len(getattr(part.model_, "members", []))
+        if count != len(own.weights):
+            raise ValueError(
+                f"part {name!r} has {count} models: expected {len(own.weights)}, one per fold"
+            )
 
 
 def _restored_contributions(config: Mapping[str, Any]) -> dict[str, Contribution]:

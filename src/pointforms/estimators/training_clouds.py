@@ -1,0 +1,118 @@
+"""Which clouds an estimator was trained on, and which of its members held each of them out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import NonNegativeInt, StringConstraints
+
+from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.estimators.per_cloud import one_per_cloud
+from pointforms.estimators.saved_values import Attribute
+
+# Bytes of a fingerprint.
+_BYTES = 16
+#: The fingerprint of a cloud, as text.
+Fingerprint = Annotated[str, StringConstraints(pattern=rf"^[0-9a-f]{{{2 * _BYTES}}}$")]
+#: What stands for a cloud that was not trained on.
+UNKNOWN = "0" * 2 * _BYTES
+#: How `training_clouds_` is saved; models of version 0.2.0 and older do not have it.
+TRAINING_CLOUDS = Attribute(list[Fingerprint], optional=True)
+#: How `held_out_` is saved.
+HELD_OUT = Attribute(list[list[NonNegativeInt]], optional=True)
+
+
+def fingerprints(clouds: Any) -> list[str]:
+    """Return a text per cloud that is the same for equal clouds only.
+
+    It depends on the values and the order of the points, and on nothing else: single and double
+    precision of the same values have the same fingerprint.
+
+    Parameters
+    ----------
+    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+        The clouds, or what was computed from them.
+
+    Examples
+    --------
+    >>> first, second, third = fingerprints([[[0, 1], [2, 3]], [[0.0, 1.0], [2.0, 3.0]], [[0, 1]]])
+    >>> first == second, first == third, len(first)
+    (True, False, 32)
+    """
+    result = []
+    for cloud in plain_clouds(cloud_list(clouds)):
+        values = cloud.double().cpu().contiguous().numpy() + 0.0  # -0 equals 0
+        digest = blake2b(repr(values.shape).encode(), digest_size=_BYTES)
+        digest.update(values.astype("<f8").tobytes())
+        result.append(digest.hexdigest())
+    return result
+
+
+class KnowsTrainingClouds:
+    """A mixin for estimators that recognise the clouds of `fit`.
+
+    After `fit`, `training_clouds_` has the fingerprint of each cloud. Where several members hold
+    out parts of the clouds, each cloud can be predicted by those that were not trained on it, see
+    `predict_out_of_fold`.
+    """
+
+    training_clouds_: list[str]
+
+    def training_positions(self, clouds: Any) -> np.ndarray:
+        """Find clouds among those of `fit`.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            Any clouds, in any order.
+
+        Returns
+        -------
+        ndarray of int, shape (N,)
+            The position of each cloud in `fit`; -1 for a cloud that was not there, or had weight 0.
+            Of several equal clouds the first is found first.
+        """
+        places: dict[str, list[int]] = {}
+        for i, text in enumerate(getattr(self, "training_clouds_", [])):
+            if text != UNKNOWN:
+                places.setdefault(text, []).append(i)
+        by_name: Any = getattr(self, "_by_name", lambda given: given)
+        seen: dict[str, int] = {}
+        found = []
+        for text in fingerprints(by_name(cloud_list(clouds))):
+            own = places.get(text, [-1])
+            found.append(own[seen.get(text, 0) % len(own)])
+            seen[text] = seen.get(text, 0) + 1
+        return np.array(found, dtype=np.int64)
+
+    def _checked_positions(self, of: Any, count: int) -> np.ndarray:
+        """Return positions in `fit` as an array, one per cloud."""
+        positions = one_per_cloud("of", of, count)
+        known = len(self.training_clouds_)
+        if positions.dtype.kind not in "iu" or positions.min() < 0 or positions.max() >= known:
+            raise ValueError(
+                f"of has values like {positions[0]!r}: expected positions of training clouds, 0 to "
+                f"{known - 1}"
+            )
+        return positions
+
+    def _unseen(self, held_out: Sequence[int]) -> np.ndarray:
+        """Return which training clouds (N,) a member has not seen, given those it held out.
+
+        A cloud with a twin among the clouds that the member was trained on has been seen.
+        """
+        out = np.zeros(len(self.training_clouds_), dtype=bool)
+        out[list(held_out)] = True
+        texts = np.array(self.training_clouds_)
+        return np.asarray(out & ~np.isin(texts, texts[~out]))
+
+
+def check_held_out(held_out: Sequence[Sequence[int]], clouds: int, members: int) -> None:
+    """Raise an error unless what members held out fits the numbers of clouds and members."""
+    if len(held_out) != members:
+        raise ValueError(f"attribute held_out_ has {len(held_out)} entries for {members} members")
+    if any(i >= clouds for own in held_out for i in own):
+        raise ValueError(f"attribute held_out_: expected positions of {clouds} training clouds")
