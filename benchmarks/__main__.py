@@ -1,6 +1,6 @@
 """Run `python -m benchmarks`, or some of them by name.
 
-The names: accuracy defaults speed memory learning prediction tasks scaling which-cells.
+The names: accuracy defaults speed memory learning prediction tasks scaling which-cells readable.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from benchmarks import (
     learning,
     memory,
     prediction,
+    readable,
     scaling,
     speed,
     tasks,
@@ -29,6 +30,7 @@ _ALL = {
     "tasks": tasks.main,
     "scaling": scaling.main,
     "which-cells": which_cells.main,
+    "readable": readable.main,
 }
 
 
