@@ -14,6 +14,7 @@ _ALL = (
     "prediction",
     "parts",
     "which-cells",
+    "readable",
     "tasks",
     "scaling",
 )

@@ -7,7 +7,7 @@ import scipy.sparse
 import torch
 
 import pointforms as pf
-from pointforms.clouds import Clouds, as_cloud, as_clouds, plain_clouds
+from pointforms.clouds import Clouds, as_cloud, as_clouds, cloud_list, plain_clouds
 
 
 def test_float32_stays_and_everything_else_becomes_float64():
@@ -233,3 +233,59 @@ def test_a_cloud_too_small_for_its_numbers_is_refused():
     with pytest.raises(ValueError, match=r"cloud 3 has an extent of 2e-310"):
         as_cloud([[2e-310], [0.0]], "cloud 3")
     assert as_cloud([[2e-310], [0.0]], distinct=False).shape == (2, 1)
+
+
+class TestSomeClouds:
+    CLOUDS = pf.Clouds.from_list(
+        [[[0.0, 1.0]], [[2.0, 3.0]], [[4.0, 5.0]]], ids=list("abc"), feature_names=["CD4", "CD8"]
+    )
+
+    @pytest.mark.parametrize(
+        "index",
+        [
+            [2, 0],
+            np.array([2, 0]),
+            torch.tensor([2, 0]),
+            np.array([-1, 0]),
+        ],
+    )
+    def test_an_array_chooses_clouds(self, index):
+        some = self.CLOUDS[index]
+        assert some.ids == ("c", "a")
+        assert some.feature_names == ("CD4", "CD8")
+        assert some[0].tolist() == [[4.0, 5.0]]
+
+    def test_a_mask_chooses_clouds(self):
+        assert self.CLOUDS[np.array([True, False, True])].ids == ("a", "c")
+        with pytest.raises(IndexError, match="2 entries for 3 clouds"):
+            self.CLOUDS[np.array([True, False])]
+
+    @pytest.mark.parametrize("index", [[0.0], ["a"]])
+    def test_other_arrays_are_refused(self, index):
+        with pytest.raises(TypeError, match="expected whole numbers or bool"):
+            self.CLOUDS[index]
+
+    @pytest.mark.parametrize("index", ["a", None, [[0]]])
+    def test_other_shapes_are_refused(self, index):
+        with pytest.raises(TypeError, match="expected a number or one axis"):
+            self.CLOUDS[index]
+
+    def test_none_at_all_is_an_error(self):
+        with pytest.raises(ValueError, match="clouds is empty"):
+            self.CLOUDS[[]]
+
+
+class TestDataFrames:
+    def test_columns_are_names_in_the_order_of_the_first(self):
+        frames = [pd.DataFrame({"a": [0.0], "b": [1.0]}), pd.DataFrame({"b": [3.0], "a": [2.0]})]
+        clouds = cloud_list(frames)
+        assert clouds.feature_names == ("a", "b")
+        assert clouds[1].tolist() == [[2.0, 3.0]]
+        assert as_clouds(frames, distinct=False)[1].tolist() == [[2.0, 3.0]]
+        assert Clouds.from_list(frames, feature_names=["x", "y"]).feature_names == ("x", "y")
+        with pytest.raises(ValueError, match=r"cloud 1 has .*only one of them has \['b', 'c'\]"):
+            cloud_list([frames[0], pd.DataFrame({"a": [0.0], "c": [1.0]})])
+
+    def test_numbered_columns_are_no_names(self):
+        frames = [pd.DataFrame(np.eye(2))]
+        assert cloud_list(frames) == frames

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, overload
+from dataclasses import dataclass, replace
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from pointforms.loadings import Loadings
 from pointforms.support.options import shown
 from pointforms.tensors import as_tensor, describe
 
@@ -109,9 +110,11 @@ def as_clouds(
     >>> [len(cloud) for cloud in as_clouds([[[0, 1], [2, 3]], [[4, 5], [6, 7], [8, 9]]])]
     [2, 3]
     """
-    clouds = cloud_list(clouds)
+    clouds = _listed(clouds)
     if isinstance(clouds, Clouds):
         ids, feature_names = clouds.ids, clouds.feature_names
+    else:
+        clouds = _in_common_order(clouds)
 
     def name(i: int) -> str:
         named = ids is not None and i < len(ids) and ids[i] != str(i)
@@ -135,7 +138,8 @@ def as_clouds(
 def cloud_list(clouds: Any) -> Sequence[Any]:
     """Return clouds, or what was computed from them, as a sequence that is not empty.
 
-    The clouds themselves are not looked at.
+    Data frames with named columns become :class:`Clouds`, which keep the names. Otherwise the
+    clouds themselves are not looked at.
 
     Parameters
     ----------
@@ -152,6 +156,44 @@ def cloud_list(clouds: Any) -> Sequence[Any]:
     Traceback (most recent call last):
     ValueError: clouds has shape (5, 2), like one cloud: pass it as [cloud]
     """
+    listed = _listed(clouds)
+    if isinstance(listed, Clouds) or column_names_of(listed[0]) is None:
+        return listed
+    return Clouds.from_list(listed)
+
+
+def column_names_of(cloud: Any) -> list[str] | None:
+    """Return the names of the columns of a data frame, if they are all text; None otherwise."""
+    columns = getattr(cloud, "columns", None)
+    if columns is None or not hasattr(cloud, "to_numpy"):
+        return None
+    names = list(columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _in_common_order(clouds: Sequence[Any]) -> Sequence[Any]:
+    """Return data frames with their columns in the order of the first; others as they are."""
+    names = column_names_of(clouds[0])
+    if names is None:
+        return clouds
+    ordered = []
+    for i, cloud in enumerate(clouds):
+        own = column_names_of(cloud)
+        if own is not None and own != names:
+            if len(own) == len(set(own)) == len(names) and set(own) == set(names):
+                cloud = cloud[names]
+            elif len(own) == len(names):
+                only = sorted(set(own) ^ set(names))
+                raise ValueError(
+                    f"cloud {i} has the columns {shown(own)}, cloud 0 has {shown(names)}"
+                    + (f"; only one of them has {shown(only)}" if only else "")
+                )
+        ordered.append(cloud)
+    return ordered
+
+
+def _listed(clouds: Any) -> Sequence[Any]:
+    """Return clouds as a sequence that is not empty, or raise an error."""
     scalar = isinstance(clouds, str | bytes) or getattr(clouds, "ndim", None) == 0
     if scalar or not isinstance(clouds, Iterable):
         raise TypeError(f"clouds is {describe(clouds)}: expected a list of (n, D) arrays")
@@ -238,6 +280,8 @@ class Clouds(Sequence[Tensor]):
         One name per cloud.
     feature_names : tuple of str
         One name per column.
+    loadings : Loadings or None, default None
+        What the columns are made of, if they are components of other features.
 
     Examples
     --------
@@ -253,6 +297,7 @@ class Clouds(Sequence[Tensor]):
     offsets: Tensor
     ids: tuple[str, ...]
     feature_names: tuple[str, ...]
+    loadings: Loadings | None = None
 
     @classmethod
     def from_list(
@@ -270,13 +315,17 @@ class Clouds(Sequence[Tensor]):
         ids : sequence or None, default None
             One name per cloud; None numbers them from 0.
         feature_names : sequence or None, default None
-            One name per column; None calls them x0, x1, …
+            One name per column; None takes the columns of data frames, and calls others x0, x1, …
 
         Examples
         --------
         >>> Clouds.from_list([[[0.0, 1.0]], [[2.0, 3.0], [4.0, 5.0]]]).ids
         ('0', '1')
         """
+        if not isinstance(clouds, Clouds):
+            clouds = _listed(clouds)
+            if feature_names is None:
+                feature_names = column_names_of(clouds[0])
         names, features = _texts("ids", ids), _texts("feature_names", feature_names)
         checked = as_clouds(clouds, distinct=False, ids=names, feature_names=features)
         sizes = torch.tensor([0] + [len(cloud) for cloud in checked])
@@ -336,10 +385,14 @@ class Clouds(Sequence[Tensor]):
     @overload
     def __getitem__(self, index: int) -> Tensor: ...
     @overload
-    def __getitem__(self, index: slice) -> Clouds: ...
-    def __getitem__(self, index: int | slice) -> Tensor | Clouds:
+    def __getitem__(self, index: slice | Sequence[int] | np.ndarray | Tensor) -> Clouds: ...
+    def __getitem__(
+        self, index: int | slice | Sequence[int] | np.ndarray | Tensor
+    ) -> Tensor | Clouds:
         if isinstance(index, slice):
             return self._some(range(len(self))[index])
+        if not isinstance(index, SupportsIndex) or np.ndim(index) == 1:  # type: ignore[arg-type]
+            return self._some(self._places(np.asarray(index)))
         b = range(len(self))[index]
         return self.points[int(self.offsets[b]) : int(self.offsets[b + 1])]
 
@@ -380,7 +433,8 @@ class Clouds(Sequence[Tensor]):
                 f"{shown(names)}" + (f"; only one of them has {shown(other)}" if other else "")
             )
         columns = [self.feature_names.index(name) for name in names]
-        return Clouds(self.points[:, columns], self.offsets, self.ids, names)
+        loadings = None if self.loadings is None else self.loadings.some(columns)
+        return Clouds(self.points[:, columns], self.offsets, self.ids, names, loadings)
 
     def at_least(self, points: int) -> Clouds:
         """Return the clouds that have at least this many points."""
@@ -391,17 +445,30 @@ class Clouds(Sequence[Tensor]):
             )
         return self._some(kept)
 
+    def _places(self, index: np.ndarray) -> list[int]:
+        """Return the clouds that an array of numbers or of True and False chooses."""
+        if index.ndim != 1:
+            raise TypeError(f"the index has shape {index.shape}: expected a number or one axis")
+        if index.dtype == bool:
+            if len(index) != len(self):
+                raise IndexError(f"the index has {len(index)} entries for {len(self)} clouds")
+            index = np.flatnonzero(index)
+        elif len(index) and index.dtype.kind not in "iu":
+            raise TypeError(f"the index has dtype {index.dtype}: expected whole numbers or bool")
+        return [range(len(self))[b] for b in index.tolist()]
+
     def _some(self, chosen: Sequence[int]) -> Clouds:
-        return Clouds.from_list(
+        some = Clouds.from_list(
             [self[b] for b in chosen], [self.ids[b] for b in chosen], self.feature_names
         )
+        return replace(some, loadings=self.loadings)
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> Clouds:
         """Return the same clouds on another device or in another precision."""
         points = self.points.to(device=device, dtype=dtype)
-        return Clouds(points, self.offsets.to(device), self.ids, self.feature_names)
+        return replace(self, points=points, offsets=self.offsets.to(device))
 
     def __repr__(self) -> str:
         low, high = int(self.sizes.min()), int(self.sizes.max())

@@ -100,7 +100,8 @@ class PointFormEstimator(PointFormOptions):
         """
         clouds = self._checked(clouds)
         if self._awaits_units():
-            return list(clouds)
+            awaiting: list[Any] = clouds  # with their names, if they have any
+            return awaiting
         settings = GramSettings.among(self.get_params(deep=False))
         if settings.neighbors == "auto":
             settings = replace(settings, neighbors=getattr(self, "neighbors_", None) or "auto")

@@ -32,8 +32,9 @@ class PointFormRegressor(PredictsNumbers, PointFormEstimator):  # type: ignore[m
     n_features_in_ : int
         Number of features of the clouds, D.
     feature_names_in_ : ndarray of str, shape (D,)
-        Their names, if the clouds of `fit` were :class:`pointforms.Clouds` with names other than
-        x0, x1, … Later clouds with the same names in another order are put in this order.
+        Their names, if the clouds of `fit` were data frames, or :class:`pointforms.Clouds` with
+        names other than x0, x1, … Later clouds with the same names in another order are put in this
+        order.
     center_ : ndarray, shape (D,)
         The centre of each feature over the training points, where clouds are scaled or framed.
     unit_ : ndarray, shape (D,)

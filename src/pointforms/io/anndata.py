@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,15 @@ from pointforms.io.columns import (
     group_rows,
 )
 from pointforms.io.limits import check_size
+from pointforms.loadings import Loadings
 from pointforms.support.extras import need
 from pointforms.support.suggestions import suggest
 
 if TYPE_CHECKING:
     import anndata
+
+# Where scanpy keeps the weights of genes in the components of `obsm`.
+_LOADINGS: dict[str | None, str] = {"X_pca": "PCs"}
 
 
 def read_anndata(
@@ -46,7 +51,8 @@ def read_anndata(
         Column of `data.obs` with the id of each cell's cloud. Clouds come in the order in which
         their ids first appear.
     use_rep : str or None, default None
-        Take the coordinates from `data.obsm[use_rep]` instead of `data.X`.
+        Take the coordinates from `data.obsm[use_rep]` instead of `data.X`. With "X_pca", the
+        `loadings` of the clouds are the genes' weights in `data.varm["PCs"]`, if it is there.
     layer : str or None, default None
         Take the coordinates from `data.layers[layer]` instead of `data.X`.
     max_bytes : int or None, default None
@@ -157,7 +163,23 @@ def read_annotated_anndata(
     }
     if not hasattr(values, "toarray"):
         values = np.asarray(values)
-    return group_rows(values, codes, list(ids), names), values_per_cloud
+    clouds = group_rows(values, codes, list(ids), names)
+    if use_rep in _LOADINGS:
+        clouds = replace(clouds, loadings=_loadings(data, _LOADINGS[use_rep], names))
+    return clouds, values_per_cloud
+
+
+def _loadings(data: Any, key: str, components: Sequence[str]) -> Loadings | None:
+    """Return the weights of the genes in components, or None if `varm` does not have them."""
+    if key not in data.varm:
+        return None
+    values = np.asarray(data.varm[key], dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] < len(components) or not np.isfinite(values).all():
+        return None
+    values = values[:, : len(components)]
+    used = np.flatnonzero(values.any(1))  # genes that the components were computed from
+    names = tuple(str(data.var_names[j]) for j in used)
+    return Loadings(values[used].T, tuple(components), names)
 
 
 def _check_key(key: str | None, keys: Iterable[str], where: str) -> None:
@@ -178,6 +200,9 @@ def _read_h5ad(
     if use_rep is not None:
         values = f"obsm/{use_rep}"
     wanted = ["obs", "var", values] if is_group else ["/"]  # anndata before 0.7 had tables
+    loadings = f"varm/{_LOADINGS[use_rep]}" if use_rep in _LOADINGS else None
+    if loadings is not None and is_group:
+        wanted.append(loadings)
     with _opened(path) as file:
         declared = sum(_declared_bytes(file[key]) for key in wanted if key in file)
     check_size(path, declared, max_bytes)
@@ -185,6 +210,11 @@ def _read_h5ad(
         if not is_group:
             return anndata.read_h5ad(path)
         read = {key: anndata.io.read_elem(file[key]) for key in wanted if key in file}
+        if loadings in read:
+            varm = {_LOADINGS[use_rep]: read[loadings]}
+            return anndata.AnnData(
+                obs=read["obs"], var=read["var"], obsm={use_rep: read[values]}, varm=varm
+            )
         if use_rep is not None:
             return anndata.AnnData(obs=read["obs"], obsm={use_rep: read[values]})
         if layer is not None:

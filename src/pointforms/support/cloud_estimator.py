@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pointforms.support.options import check_options
+from pointforms.support.options import check_options, shown
 
 
 class TakesClouds:
@@ -43,14 +43,22 @@ class TakesClouds:
         """Return clouds with their features in the order of `fit`, if both carry names."""
         if not hasattr(self, "feature_names_in_") or not getattr(clouds, "has_names", False):
             return clouds
-        if tuple(self.feature_names_in_) != clouds.feature_names:
-            self._check_width(len(clouds.feature_names))
-        return clouds.in_order(self.feature_names_in_)
+        expected, given = list(self.feature_names_in_), list(clouds.feature_names)
+        if len(given) != len(expected):
+            missing = [name for name in expected if name not in given]
+            unknown = [name for name in given if name not in expected]
+            parts = [f"missing {shown(missing)}"] if missing else []
+            parts += [f"not known {shown(unknown)}"] if unknown else []
+            raise ValueError(f"{self._other_width(len(given))}: {', '.join(parts)}")
+        return clouds.in_order(expected)
 
     def _check_width(self, features: int) -> None:
         """Raise an error unless clouds have as many features as those of `fit`."""
         if features != self.n_features_in_:
-            raise ValueError(
-                f"the clouds have {features} features, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}"
-            )
+            raise ValueError(self._other_width(features))
+
+    def _other_width(self, features: int) -> str:
+        return (
+            f"the clouds have {features} features, but {type(self).__name__} was fitted with "
+            f"{self.n_features_in_}"
+        )
