@@ -37,7 +37,7 @@ def refreshed(page: str, tables: list[Table]) -> str:
 
 
 if __name__ == "__main__":
-    for study in ("synthetic", "pdo"):
+    for study in sorted(file.name.removesuffix("-fits.csv") for file in RESULTS.glob("*-fits.csv")):
         path = RESULTS / f"{study}.md"
         write_text(path, refreshed(path.read_text("utf-8"), tables_of(study)))
         print(f"Written: {path}")
