@@ -6,11 +6,15 @@ import os
 
 import numpy as np
 import pytest
-from benchmarks.kidney import FEATURES, VARIABLE, kidney_task, main
+from benchmarks.kidney import main
 from tests.helpers.commands import EngineInProcess, ok
 
+import pointforms as pf
 from pointforms.bench.manifest import read_manifest
+from pointforms.support.files import file_digest
+from pointforms.tasks.entries import KIDNEY
 from pointforms.tasks.files import read
+from pointforms.tasks.kidney import FEATURES, kidney_task
 
 CLASSES = ("<30", "30-60", ">60")
 
@@ -76,7 +80,7 @@ def test_a_task_file_has_the_folds_of_the_seed_it_is_read_with(table, name, clas
 
 def test_models_are_compared_on_the_file_with_several_seeds(table, monkeypatch, capsys):
     monkeypatch.setattr("pointforms.bench.LocalEngine", EngineInProcess)
-    monkeypatch.setenv(VARIABLE, str(table))
+    monkeypatch.setenv(KIDNEY, str(table))
     assert main([]) == 0
     assert "<30: 18 patients, >60: 18 patients" in capsys.readouterr().out
     table.with_name("mine.toml").write_text(
@@ -123,15 +127,35 @@ def test_mistakes_are_explained(table, options, message):
 
 
 def test_the_command_needs_data(table, monkeypatch, capsys):
-    monkeypatch.delenv(VARIABLE, raising=False)
-    for arguments, message in (([], f"set {VARIABLE}"), (["absent.parquet"], "absent.parquet")):
+    monkeypatch.delenv(KIDNEY, raising=False)
+    for arguments, message in (([], f"set {KIDNEY}"), (["absent.parquet"], "absent.parquet")):
         with pytest.raises(SystemExit):
             main(arguments)
         assert message in capsys.readouterr().err
 
 
-@pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} does not name the data")
+@pytest.mark.skipif(KIDNEY not in os.environ, reason=f"{KIDNEY} does not name the data")
 def test_the_real_patients():
-    task = kidney_task(os.environ[VARIABLE])
+    task = kidney_task(os.environ[KIDNEY])
     assert np.bincount(task.labels).tolist() == [48, 366]
-    assert len(kidney_task(os.environ[VARIABLE], CLASSES)) == 569
+    assert len(kidney_task(os.environ[KIDNEY], CLASSES)) == 569
+
+
+def test_the_task_of_the_catalogue_is_read_from_a_file(table, monkeypatch):
+    monkeypatch.delenv(KIDNEY, raising=False)
+    assert "kidney" not in pf.tasks.names()
+    entry = pf.tasks.entry("kidney")
+    assert entry.summary() is entry.digest() is None
+    with pytest.raises(FileNotFoundError, match=f"download Kidney_IgAN_G.h5ad .* set {KIDNEY}"):
+        pf.tasks.load("kidney")
+    named, expected = pf.tasks.load("kidney", 3, path=table), kidney_task(table, seed=3)
+    np.testing.assert_array_equal(named.folds, expected.folds)
+    assert (named.name, named.description) == ("kidney", entry.description)
+    monkeypatch.setenv(KIDNEY, str(table))
+    assert len(pf.tasks.find("kidney")) == len(expected) == 36
+    assert entry.digest() == file_digest(table)
+    assert entry.summary()["task"] == "kidney"
+    with pytest.raises(ValueError, match="clouds=20: kidney has a fixed size"):
+        pf.tasks.load("kidney", clouds=20)
+    with pytest.raises(ValueError, match=r"path='a\.csv': colocated is not read from a file"):
+        pf.tasks.load("colocated", path="a.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import product
 
 import pytest
@@ -236,24 +237,37 @@ def test_quick_is_every_model_that_is_quick():
         assert row.options == ({"epochs": 30} if "epochs" in option_names(row.model) else {})
 
 
-def test_equal_budgets_are_equal():
+@pytest.mark.parametrize("name", ["equal-budget", "real"])
+def test_equal_budgets_are_equal(name):
+    """All point-forms together have as many rows as any other model."""
+    count = Counter(
+        (row.task, "point-forms" if row.model.startswith("npf-") else row.model)
+        for row in read_manifest(name).rows()
+    )
+    for (_, method), rows in count.items():
+        assert rows == (1 if method == "cloud-classifier" else 4)
+
+
+def test_equal_budgets_are_those_of_every_baseline():
     rows = read_manifest("equal-budget").rows()
-    families = {
-        (row.task, "point-forms" if row.model.startswith("npf-") else row.model): 0 for row in rows
-    }
-    for row in rows:
-        families[row.task, "point-forms" if row.model.startswith("npf-") else row.model] += 1
-    chooses_itself = [pair for pair in families if pair[1] == "cloud-classifier"]
-    assert [families.pop(pair) for pair in chooses_itself] == [1, 1]
-    assert set(families.values()) == {4}
-    listed = {model for _, model in families} | {"cloud-classifier"}
-    assert listed - {"point-forms"} == {n for n in models.names() if not n.startswith("npf-")}
+    baselines = {name for name in models.names() if not name.startswith("npf-")}
+    assert {row.model for row in rows if not row.model.startswith("npf-")} == baselines
+
+
+def test_a_manifest_without_a_task():
+    real = read_manifest("real")
+    rows = [row for row in real.rows() if row.task != "kidney"]
+    assert real.without("kidney").rows() == rows
+    assert {row.task for row in rows} == set(tasks.names()) & {
+        "japanese-vowels", "osteosarcoma-treatment", "osteosarcoma-line",
+    }  # fmt: skip
+    assert real.without(*{row.task for row in real.rows()}).sweeps == ()
 
 
 def test_shipped():
     assert {"synthetic", "synthetic-quick", "synthetic-primary", "pdo-screen"} <= set(shipped())
     prepared = {f"pdo-{name}" for name in TASKS}
-    assert set(tasks.names(prepared=True)) == set(tasks.names()) | prepared
+    assert set(tasks.names(prepared=True)) == set(tasks.names()) | prepared | {"kidney"}
 
 
 def test_another_file_of_the_same_name_is_another_row(tmp_path):

@@ -21,8 +21,8 @@ from pointforms.bench.records import Record, Row, Unit
 from pointforms.bench.running import log_path, run
 from pointforms.bench.store import Store
 from pointforms.bench.store_file import StoreError
+from pointforms.support.files import file_digest
 from pointforms.tasks import load, write
-from pointforms.tasks.catalogue import file_digest
 
 ROW = Row("circles-vs-lines", "npf-tri-1", {"epochs": 3})
 OTHER = Row("circles-vs-lines", "gcn")
@@ -257,7 +257,7 @@ from test_running import Engine, many
 from pointforms.bench.running import run
 from pointforms.bench.store import Store
 from pointforms.tasks import load, write
-from pointforms.tasks.catalogue import file_digest
+from pointforms.support.files import file_digest
 
 print("ready", flush=True)
 sys.stdin.readline()

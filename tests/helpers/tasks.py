@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -22,3 +23,9 @@ def auroc(features: np.ndarray, task) -> float:
 
 def means(task) -> np.ndarray:
     return np.array([cloud.mean(0) for cloud in task.clouds])
+
+
+def need_data_of(name: str) -> None:
+    """Skip a test whose data come with a package that is not installed."""
+    if name.startswith("osteosarcoma"):
+        pytest.importorskip("geomstats")

@@ -6,6 +6,7 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
+from tests.helpers.tasks import need_data_of
 
 import pointforms as pf
 from pointforms.clouds import Clouds
@@ -62,6 +63,7 @@ def test_every_cloud_is_a_group_if_none_is_named(table):
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npz"])
 @pytest.mark.parametrize("name", pf.tasks.names())
 def test_round_trip(name, suffix, tmp_path):
+    need_data_of(name)
     made = {} if name == "japanese-vowels" else {"clouds": 40, "points": 12}
     task = pf.tasks.load(name, **made)
     pf.tasks.write(task, tmp_path / "folder" / f"task{suffix}")

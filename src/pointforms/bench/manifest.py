@@ -97,6 +97,14 @@ class Manifest:
         """Number of fits."""
         return sum(len(planned.fits) for planned in self._fits.values())
 
+    def without(self, *tasks: str) -> Manifest:
+        """Return the manifest without some of its tasks."""
+        shorter = (
+            sweep.model_copy(update={"tasks": tuple(t for t in sweep.tasks if t not in tasks)})
+            for sweep in self.sweeps
+        )
+        return Manifest(self.title, tuple(sweep for sweep in shorter if sweep.tasks))
+
     @cached_property
     def _fits(self) -> dict[Row, _Planned]:
         """The fits of every row, and the first limit that a sweep sets for it."""

@@ -77,6 +77,10 @@ def write_study(
 
 def _origin(rows: Sequence[Row]) -> str:
     """Where the clouds come from, in a sentence."""
-    if all(row.content is None or row.size.is_simulated for row in rows):
+    real = sorted({row.size._replace(task_seed=0).title for row in rows if row.size.is_real})
+    if not real:
         return "Everything here is simulated."
-    return "Clouds come from the table that was given."
+    if all(row.content is not None for row in rows):
+        return "Clouds come from the table that was given."
+    rest = "" if all(row.size.is_real for row in rows) else " The rest is simulated."
+    return f"Real data: {', '.join(real)}.{rest}"

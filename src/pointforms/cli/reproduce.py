@@ -1,7 +1,8 @@
-"""`npf reproduce`: the comparisons behind the paper's tables."""
+"""`npf reproduce`: the comparisons behind the paper's tables, and that on real data."""
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,18 +14,20 @@ from pointforms.cli import options
 from pointforms.cli.console import echo
 from pointforms.cli.engines import exit_if_failed, make_engine, print_results, train
 from pointforms.support.progress import track
+from pointforms.tasks.entries import KIDNEY
 
 
 class Study(StrEnum):
-    """The paper's comparisons."""
+    """The paper's comparisons, and one on real data."""
 
     synthetic = "synthetic"
     pdo = "pdo"
+    real = "real"
 
 
 def reproduce(
     study: Annotated[
-        Study, typer.Argument(help="Which comparison: of synthetic or of organoid tasks.")
+        Study, typer.Argument(help="Which comparison: of synthetic, organoid or real tasks.")
     ],
     quick: Annotated[
         bool,
@@ -35,6 +38,13 @@ def reproduce(
         typer.Option(help="Table of cells from which the organoid tasks are prepared."),
     ] = None,
     drop_unmatched: options.DROP_UNMATCHED = False,
+    kidney: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"PILOT's Kidney_IgAN_G.h5ad, for the real study (default: ${KIDNEY}; without it, "
+            "the kidney task is left out)."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results (default: named after the study).")
     ] = None,
@@ -51,7 +61,8 @@ def reproduce(
 ) -> None:
     """Run the comparison behind a table of the paper, and write our table beside the paper's.
 
-    Synthetic tasks are simulated. Organoid tasks are prepared from a table of cells.
+    Synthetic tasks are simulated. Organoid tasks are prepared from a table of cells. The real study
+    compares models on recorded data, which the paper does not have.
     """
     from pointforms.bench.study_files import write_study
     from pointforms.paper.numbers import paper_value
@@ -60,12 +71,21 @@ def reproduce(
     folder = out or Path(name)
     if (study is Study.pdo) != (table is not None):
         raise ValueError("--table CELLS is needed for the organoid study, and only for it")
-    if study is Study.pdo and quick:
+    if study is not Study.synthetic and quick:
         raise ValueError("--quick is for synthetic tasks")
+    if study is not Study.real and kidney is not None:
+        raise ValueError("--kidney FILE is for the real study")
+    if kidney is not None:
+        if not kidney.is_file():
+            raise ValueError(f"no file {str(kidney)!r}")
+        os.environ[KIDNEY] = str(kidney.resolve())  # workers inherit it
     folder.mkdir(parents=True, exist_ok=True)
     if table is not None:
         _prepare_organoids(table, folder / "tasks", drop_unmatched)
     manifest = bench.read_manifest(name)
+    if study is Study.real and not os.environ.get(KIDNEY):
+        echo(f"Without the task kidney: set {KIDNEY}, or pass --kidney FILE.")
+        manifest = manifest.without("kidney")
     path = store or folder / "results.db"
     records = train(manifest, path, make_engine(engine, workers, devices, address), retry)
     written = write_study(records, manifest, path, folder, name, paper_value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import shutil
@@ -11,6 +12,12 @@ from pathlib import Path
 
 #: How the name of an unfinished file or folder begins; a killed process may leave one behind.
 PARTIAL_PREFIX = ".part-"
+
+
+def file_digest(path: Path) -> str:
+    """Return a short hash of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def check_output(path: Path, *sources: Path) -> None:

@@ -6,12 +6,12 @@ NumPy.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pointforms.support.files import file_digest
 from pointforms.support.suggestions import suggest
 from pointforms.tasks.entries import TaskEntry, built_in_entries
 
@@ -98,7 +98,14 @@ def about(name: str) -> str:
     return entry(name).about()
 
 
-def load(name: str, seed: int = 0, clouds: int | None = None, points: int | None = None) -> Task:
+def load(
+    name: str,
+    seed: int = 0,
+    clouds: int | None = None,
+    points: int | None = None,
+    *,
+    path: str | os.PathLike[str] | None = None,
+) -> Task:
     """Load a task by its name. The same seed gives the same values on every machine.
 
     Parameters
@@ -112,6 +119,9 @@ def load(name: str, seed: int = 0, clouds: int | None = None, points: int | None
     points : int, optional
         Number of points per cloud, or the largest number where sizes differ (default: as in the
         paper).
+    path : path-like, optional
+        The file with the data of a task that is not part of the package, such as "kidney" (default:
+        what its environment variable names, such as POINTFORMS_KIDNEY).
 
     Returns
     -------
@@ -123,7 +133,7 @@ def load(name: str, seed: int = 0, clouds: int | None = None, points: int | None
     >>> pf.tasks.load("circles-vs-lines", clouds=20, points=16)
     Task('circles-vs-lines': 20 clouds of 16 points in R^2, 2 classes)
     """
-    return entry(name).load(seed, clouds, points)
+    return entry(name).load(seed, clouds, points, path)
 
 
 def find(
@@ -218,12 +228,6 @@ def content_digest(task: str) -> str | None:
     None for a task that its name and seed determine, and for one that is not prepared yet.
     """
     return _CATALOGUE[task].digest() if task in _CATALOGUE else file_digest(Path(task))
-
-
-def file_digest(path: Path) -> str:
-    """Return a short hash of a file's bytes."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def is_simulated(digest: str | None) -> bool:

@@ -7,15 +7,20 @@ neither NumPy nor anything else that is slow.
 from __future__ import annotations
 
 import inspect
+import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from pointforms.support.checks import check_int
+from pointforms.support.files import file_digest
 
 if TYPE_CHECKING:
     from pointforms.tasks.task import Task
 
+#: The environment variable with the path of PILOT's file of kidney patients.
+KIDNEY = "POINTFORMS_KIDNEY"
 # The smallest sizes a task can have: two clouds of each class in every fold, two points.
 _LEAST = {"clouds": 20, "points": 2}
 
@@ -73,9 +78,17 @@ class TaskEntry:
     by_fold: bool = False
     prepared: bool = False
 
-    def load(self, seed: int = 0, clouds: int | None = None, points: int | None = None) -> Task:
+    def load(
+        self,
+        seed: int = 0,
+        clouds: int | None = None,
+        points: int | None = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Task:
         """Return the task with this seed, in its usual size unless another is given."""
         check_int("seed", seed, at_least=0)
+        if path is not None:
+            raise ValueError(f"path={os.fspath(path)!r}: {self.name} is not read from a file")
         sizes = {"clouds": clouds, "points": points}
         chosen = {option: value for option, value in sizes.items() if value is not None}
         for option, value in chosen.items():
@@ -115,6 +128,56 @@ class TaskEntry:
             "classes": self.classes,
             "description": self.description,
         }
+
+
+@dataclass(frozen=True)
+class FileTaskEntry(TaskEntry):
+    """A task whose data the user downloads as a file.
+
+    Parameters
+    ----------
+    variable : str
+        The environment variable with the path of the file. The maker takes the seed and the path.
+    source : str
+        Where the file is found.
+    """
+
+    variable: str = ""
+    source: str = ""
+
+    def load(
+        self,
+        seed: int = 0,
+        clouds: int | None = None,
+        points: int | None = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Task:
+        """Return the task from a file (default: that which the environment variable names)."""
+        check_int("seed", seed, at_least=0)
+        for option, value in (("clouds", clouds), ("points", points)):
+            if value is not None:
+                self.check_size(option, value)
+        file = self._file() if path is None else Path(path)
+        if file is None:
+            raise FileNotFoundError(
+                f"the data of {self.name} are not part of the package: download {self.source}, and "
+                f"set {self.variable} to the path of the file"
+            )
+        task: Task = resolve_name(self.maker)(seed, file)
+        return replace(task, description=self.description)
+
+    def digest(self) -> str | None:
+        """Return a hash of the file; None where none is named."""
+        file = self._file()
+        return None if file is None or not file.is_file() else file_digest(file)
+
+    def summary(self) -> dict[str, Any] | None:
+        """Return a row for a table of tasks; None where no file is named."""
+        return None if self._file() is None else super().summary()
+
+    def _file(self) -> Path | None:
+        named = os.environ.get(self.variable)
+        return Path(named) if named else None
 
 
 def built_in_entries() -> list[TaskEntry]:
@@ -178,5 +241,22 @@ def built_in_entries() -> list[TaskEntry]:
             "frames of spoken vowels (real recordings); which of nine speakers?",
             "pointforms.tasks.vowels:japanese_vowels",
             fewest_points=7, fixed_size=True, recorded=True,
+        ),
+        TaskEntry(
+            "osteosarcoma-treatment", 650, 128, 2, 3,
+            "outlines of bone-cancer cells (real images); which of three treatments?",
+            "pointforms.tasks.osteosarcoma:osteosarcoma_treatment", recorded=True,
+        ),
+        TaskEntry(
+            "osteosarcoma-line", 650, 128, 2, 2,
+            "outlines of bone-cancer cells (real images); which of two cell lines?",
+            "pointforms.tasks.osteosarcoma:osteosarcoma_line", recorded=True,
+        ),
+        FileTaskEntry(
+            "kidney", 414, 415, 14, 2,
+            "glomeruli of real patients with IgA nephropathy; eGFR below 30 or above 60?",
+            "pointforms.tasks.kidney:kidney",
+            fewest_points=8, fixed_size=True, recorded=True, prepared=True,
+            variable=KIDNEY, source="Kidney_IgAN_G.h5ad of https://github.com/CostaLab/PILOT",
         ),
     ]  # fmt: skip

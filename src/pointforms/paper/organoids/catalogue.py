@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pointforms.tasks.catalogue import SIMULATED, file_digest, register
+from pointforms.support.files import file_digest
+from pointforms.tasks.catalogue import SIMULATED, register
 from pointforms.tasks.entries import TaskEntry
 
 if TYPE_CHECKING:
