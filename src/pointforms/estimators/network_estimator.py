@@ -358,8 +358,8 @@ class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  
         check_is_fitted(self, "model_")
         if not hasattr(self, "held_out_"):
             raise ValueError(
-                f"this {type(self).__name__} has no members that hold out training clouds: expected "
-                "one that was fitted with members=5, say, by this version"
+                f"this {type(self).__name__} has no members that hold out training clouds: "
+                "expected one that was fitted with members=5, say, by this version"
             )
         clouds = cloud_list(clouds)
         positions = self._checked_positions(of, len(clouds))

@@ -98,10 +98,10 @@ def p_values(columns: Sequence[Versions], cross_fitted: bool, seed: int) -> np.n
 def smallest_p(column: Versions, cross_fitted: bool) -> float:
     """Return the smallest p-value that the number of groups allows in a column."""
     groups = column.losses.shape[1]
-    flips = 2.0 ** -min(groups, 60)
+    flips: float = 2.0 ** -min(groups, 60)
     if 2.0**groups > _ENUMERATED:
         flips = max(flips, 1 / DRAWS)
-    states = 0.0  # logarithm of the number of exchanges
+    states: float  # logarithm of the number of exchanges
     if column.blocks is None:
         states = float(np.log(np.isfinite(column.losses).sum(0)).sum())
     else:

@@ -136,9 +136,7 @@ def importance(
         given = estimator._by_name(given)
     points = [cloud.cpu().numpy() for cloud in plain_clouds(given)]
     if len(names) != points[0].shape[1]:
-        raise ValueError(
-            f"feature_names has {len(names)} names for {points[0].shape[1]} features"
-        )
+        raise ValueError(f"feature_names has {len(names)} names for {points[0].shape[1]} features")
     chosen_pairs = _check_pairs(pairs, names)
     count = len(points)
     targets = CloudTargets.of(estimator, y, count)
@@ -157,7 +155,9 @@ def importance(
             rows.append(measured.distribution((j,)))
             rows.append(measured.covariation((j,)))
             advance(2)
-        by_feature = np.array([max(r.importance for r in rows if r.features == (j,)) for j in range(D)])
+        by_feature = np.array(
+            [max(r.importance for r in rows if r.features == (j,)) for j in range(D)]
+        )
         sets.sort(key=lambda own: -by_feature[list(own)].sum())
         for own_set in sets[:_SETS]:
             rows.append(measured.distribution(own_set))

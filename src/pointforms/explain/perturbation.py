@@ -58,6 +58,6 @@ def shuffled(cloud: np.ndarray, features: Sequence[int], order: np.ndarray) -> n
            [3., 2.]])
     """
     result = cloud.copy()
-    columns = list(features)
-    result[:, columns] = cloud[np.ix_(order, columns)]
+    columns = np.array(features)
+    result[:, columns] = cloud[order][:, columns]
     return result

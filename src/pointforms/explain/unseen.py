@@ -98,13 +98,14 @@ def unseen(
             )
 
         def predict_new(versions: Sequence[Any], of: np.ndarray) -> np.ndarray:
-            return targets.predicted(estimator, versions, given(of))
+            return np.asarray(targets.predicted(estimator, versions, given(of)))
 
         everything = np.zeros(len(clouds), dtype=np.int64)
         return Unseen(everything, predict_new, False, "the model as it is")
     if known is not None and (known < 0).any():
+        first = int(known.argmin())
         raise ValueError(
-            f"{int((known < 0).sum())} of {len(clouds)} clouds, the first at {int(known.argmin())}, "
+            f"{int((known < 0).sum())} of {len(clouds)} clouds, the first at {first}, "
             f"are not those that this {type(estimator).__name__} was fitted on: pass these, or "
             "new=True if it was fitted on none of the clouds"
         )

@@ -5,6 +5,7 @@ from pointforms.plot.contact_sheets import contact_sheet
 from pointforms.plot.fitted import area_map, form_field, tangent_ellipses
 from pointforms.plot.flows import flow_forms
 from pointforms.plot.form_data import area_map_data, comparison_pca_data, form_field_data
+from pointforms.plot.importance_bars import importance
 from pointforms.plot.predictions import cloud_prediction, comparison_pca, energy_scatter
 from pointforms.plot.salience_bars import salience
 from pointforms.plot.style import save
@@ -29,6 +30,7 @@ __all__ = [
     "forest",
     "form_field",
     "form_field_data",
+    "importance",
     "salience",
     "save",
     "tangent_ellipses",

@@ -148,8 +148,8 @@ class CloudClassifier(ClassifierMixin, CloudPortfolio):  # type: ignore[misc]
         Returns
         -------
         ndarray, shape (N, C)
-            One column per class; NaN for a cloud that no model held out: one of weight 0, or one with an equal cloud in
-            another fold.
+            One column per class; NaN for a cloud that no model held out: one of weight 0, or one
+            with an equal cloud in another fold.
         """
         return self._predict_out_of_fold(clouds, of, covariates, batch)
 

@@ -351,9 +351,7 @@ class CloudPortfolio(SavesPortfolio, KnowsTrainingClouds, TakesClouds, BaseEstim
         own = self.fold_models_
         return [np.flatnonzero(own.folds == fold) for fold in range(len(own.weights))]
 
-    def _predict_out_of_fold(
-        self, clouds: Any, of: Any, covariates: Any, batch: Any
-    ) -> np.ndarray:
+    def _predict_out_of_fold(self, clouds: Any, of: Any, covariates: Any, batch: Any) -> np.ndarray:
         """Return pooled predictions for versions of training clouds, by models without them."""
         check_is_fitted(self, "pool_")
         if not hasattr(self, "fold_models_"):
