@@ -9,12 +9,13 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from pointforms.clouds import cloud_list
+from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.network_estimator import NetworkEstimator, mean_by_row
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
 
 
-class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
+class NetworkClassifier(ExplainsItself, ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """Base class of every classifier that trains a network on clouds."""
 
     def fit(

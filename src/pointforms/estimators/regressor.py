@@ -9,6 +9,7 @@ from pydantic import FiniteFloat
 from sklearn.base import RegressorMixin
 
 from pointforms.clouds import cloud_list
+from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.network_estimator import mean_by_row
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
@@ -16,7 +17,7 @@ from pointforms.estimators.saved_values import Attribute
 from pointforms.estimators.targets import NumberTargets
 
 
-class PointFormRegressor(RegressorMixin, PointFormEstimator):  # type: ignore[misc]
+class PointFormRegressor(ExplainsItself, RegressorMixin, PointFormEstimator):  # type: ignore[misc]
     """Predict one or more numbers per cloud from the comparison matrices of learned forms.
 
     Parameters

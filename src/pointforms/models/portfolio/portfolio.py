@@ -26,6 +26,7 @@ from pointforms.estimators.covariates import (
     encode_covariates,
     learn_covariates,
 )
+from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.held_out import MOST_PARTS, held_out_folds
 from pointforms.estimators.network_estimator import check_device
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
@@ -63,7 +64,14 @@ _POINTS, _HIDDEN = 64, (32, 32)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CloudPortfolio(SavesPortfolio, KnowsTrainingClouds, TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
+class CloudPortfolio(
+    SavesPortfolio,
+    ExplainsItself,
+    KnowsTrainingClouds,
+    TakesClouds,
+    BaseEstimator,  # type: ignore[misc]
+    ABC,
+):
     """Base class of the portfolios.
 
     Parts are trained once per fold of the training clouds. What they predict for the clouds of that
