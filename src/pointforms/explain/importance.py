@@ -17,6 +17,7 @@ from pointforms.explain.importance_table import Importance, Reliance, StandIns
 from pointforms.explain.perturbation import shuffled, with_quantiles_of
 from pointforms.explain.stand_ins import correlated_features
 from pointforms.explain.unseen import Unseen, unseen
+from pointforms.support.blame import warn_caller
 from pointforms.support.checks import check_int
 from pointforms.support.progress import track
 from pointforms.support.statistics import student_quantile
@@ -123,7 +124,7 @@ def importance(
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(40) % 2
     >>> clouds = [rng.normal(size=(12, 3)) + [2 * label, 0, 0] for label in y]
-    >>> model = pf.models.make("logistic-regression", random_state=0)
+    >>> model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y)
     >>> table = pf.explain.importance(model, clouds, y, pairs=None)
     >>> [(row.name, row.kind) for row in table.found()]
     [('x0', 'distribution')]
@@ -209,6 +210,11 @@ class _Measured:
         cells, self.group = np.unique(pairs, axis=0, return_inverse=True)
         self.group = self.group.reshape(-1)
         self.groups = len(cells)
+        if len(np.unique(cells[:, 0])) < len(cells):
+            warn_caller(
+                "clouds of one group are in several folds: models have seen the group of the cloud "
+                "they predict, and p-values are too small. Give the same groups to fit"
+            )
         usual = int(np.clip(round(_PERTURBED / len(index)), 1, _MOST_REPEATS))
         self.repeats = usual if repeats is None else repeats
         self.blocks = _blocks(cells[:, 1], self.repeats, rng)

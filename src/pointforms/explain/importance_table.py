@@ -27,9 +27,11 @@ class Reliance(NamedTuple):
         Mean increase of the loss per cloud.
     p_value : float
         Family-wise p-value over the whole table.
-    low, high : float
-        Ends of the 95 % interval of the importance over groups, for this row alone; NaN for one
-        group.
+    low : float
+        Lower end of the 95 % interval of the importance over groups, for this row alone; NaN for
+        one group.
+    high : float
+        Upper end of that interval.
     score : float
         Drop of the AUROC, or of R².
 
@@ -66,10 +68,20 @@ class StandIns(NamedTuple):
     ----------
     features : tuple of str
         Names of the features.
-    distribution, covariation : float
-        Importance of the set, perturbed together; NaN if it was not measured.
-    p_distribution, p_covariation : float
-        Their p-values, corrected together with those of the table.
+    distribution : float
+        Importance where all of them have the distribution of another cloud; NaN if it was not
+        measured.
+    covariation : float
+        Importance where all of them are shuffled by one permutation.
+    p_distribution : float
+        P-value of `distribution`, corrected together with those of the table.
+    p_covariation : float
+        P-value of `covariation`, corrected likewise.
+
+    Examples
+    --------
+    >>> print(StandIns(("CD3", "CD8"), 0.5, 0.25, 0.001, 0.2))
+    CD3, CD8 (together: distribution 0.500, covariation 0.250)
     """
 
     features: tuple[str, ...]
@@ -109,8 +121,10 @@ class Importance:
         Which of the two.
     smallest_p : dict of str to float
         The smallest p-value that the number of groups allows, by kind.
-    clouds, groups : int
-        Numbers of clouds and groups that were measured.
+    clouds : int
+        Number of clouds that were measured.
+    groups : int
+        Number of groups that they belong to.
     repeats : int
         Number of perturbed versions per cloud.
     models : str
