@@ -13,6 +13,7 @@ _ALL = (
     "learning",
     "prediction",
     "parts",
+    "planted",
     "which-cells",
     "readable",
     "tasks",

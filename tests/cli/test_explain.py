@@ -42,7 +42,8 @@ def options(saved) -> list[str]:
 
 def test_it_prints_and_writes_what_is_found(saved) -> None:
     picture, table = saved / "bars.png", saved / "out" / "rows.csv"
-    given = ["--refits", "1", "--permutations", "99", "--out", str(picture), "--csv", str(table)]
+    given = ["--split", "--refits", "1", "--permutations", "99"]
+    given += ["--out", str(picture), "--csv", str(table)]
     result = runner.invoke(app, ["explain", *options(saved), *given, "--most", "4"])
     assert result.exit_code == 0, result.output
     assert "[b]" in result.output
@@ -55,8 +56,22 @@ def test_it_prints_and_writes_what_is_found(saved) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_importance_comes_first(saved) -> None:
+    picture, table = saved / "importance.png", saved / "out" / "importance.csv"
+    given = ["--no-pairs", "--repeats", "1", "--out", str(picture), "--csv", str(table)]
+    result = runner.invoke(app, ["explain", *options(saved), *given, "--most", "4"])
+    assert result.exit_code == 0, result.output
+    assert "… and 2 more" in result.output
+    assert "smallest possible p" in result.output
+    with table.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6  # two kinds of three features
+    assert {row["feature"] for row in rows} == {"a", "[b]", "c"}
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 def test_without_refits_it_says_so(saved) -> None:
-    result = runner.invoke(app, ["explain", *options(saved), "--refits", "0"])
+    result = runner.invoke(app, ["explain", *options(saved), "--split", "--refits", "0"])
     assert result.exit_code == 0, result.output
     assert "in-sample" in result.output
 
@@ -95,13 +110,13 @@ def test_columns_of_classes_are_those_of_the_classifier(tmp_path) -> None:
         forms=3, hidden=(8,), epochs=4, neighbors=8, dimension=2, random_state=0
     ).fit(clouds, y)
     model.save(tmp_path / "model")
-    given = [str(tmp_path / "model"), str(tmp_path / "cells.csv"), "--refits", "0"]
+    given = [str(tmp_path / "model"), str(tmp_path / "cells.csv"), "--split", "--refits", "0"]
     given += ["--csv", str(tmp_path / "rows.csv"), "--out", str(tmp_path / "bars.png")]
     result = runner.invoke(app, ["explain", *given])
     assert result.exit_code == 0, result.output
     with (tmp_path / "rows.csv").open(encoding="utf-8") as file:
         found = {row["form"]: row for row in csv.DictReader(file)}
-    expected = model.explain(clouds, y, refits=0)
+    expected = pf.explain.basis_split(model, clouds, y, refits=0)
     assert expected.columns == ("1", "2", "10")
     for i, form in enumerate(("a", "p$\\foo$")):
         for c, name in enumerate(expected.columns):
@@ -114,7 +129,7 @@ def test_features_are_chosen_by_name(saved) -> None:
     few = runner.invoke(app, ["explain", *options(saved), "--refits", "0", "--features", "c,[b]"])
     assert few.exit_code == 2
     assert "2 features, the model was fitted with 3" in few.stderr
-    same = [*options(saved), "--refits", "0"]
+    same = [*options(saved), "--split", "--refits", "0"]
     first, again, turned = (
         runner.invoke(app, ["explain", *same, *more])
         for more in ([], ["--features", "a, [b], c"], ["--features", "c,[b],a"])

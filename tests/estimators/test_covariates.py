@@ -212,7 +212,7 @@ class TestEstimators:
     def test_what_covariates_decide_is_not_explained_by_forms(self):
         model = pf.PointFormClassifier(**FORMS).fit(CLOUDS, Y, covariates=np.arange(24))
         for explain in (
-            lambda: model.explain(CLOUDS, Y, refits=0),
+            lambda: pf.explain.basis_split(model, CLOUDS, Y, refits=0),
             lambda: pf.explain.prediction_split(model, CLOUDS),
         ):
             with pytest.raises(ValueError, match="the estimator was fitted with covariates"):

@@ -11,12 +11,12 @@ import torch
 
 import pointforms as pf
 from pointforms.explain import (
+    basis_split,
     class_directions,
     coefficients,
     form,
     point_energy,
     prediction_split,
-    salience,
 )
 from pointforms.explain.evaluation import CloudPoints, double_precision
 
@@ -167,13 +167,13 @@ def wide(rng: np.random.Generator, feature: int) -> tuple[list[np.ndarray], np.n
 
 
 @pytest.mark.parametrize("feature", [0, 1, 2])
-def test_salience_of_a_framed_model_finds_the_feature(feature, rng):
+def test_the_split_of_a_framed_model_finds_the_feature(feature, rng):
     clouds, y = wide(rng, feature)
     model = pf.PointFormClassifier(
         forms=3, hidden=(8,), head=8, epochs=4, neighbors=8, dimension=2, frame="cloud",
         random_state=0,
     ).fit(clouds, y)  # fmt: skip
-    found = salience(model, clouds, y, refits=1, permutations=100)
+    found = basis_split(model, clouds, y, refits=1, permutations=100)
     assert [one.name for one in found.top(1)] == [f"x{feature}"]
     assert found.p[feature] <= 0.05
 
@@ -192,7 +192,7 @@ def test_refits_are_measured_as_the_model_is(clouds, monkeypatch):
     monkeypatch.setattr(refits, "measure_contributions", spy)
     y = np.arange(12) % 2
     model = fitted(clouds, degree=1)
-    model.explain(clouds, y, refits=1, permutations=9)
+    pf.explain.basis_split(model, clouds, y, refits=1, permutations=9)
     assert len(seen) == 2
     for network in seen:
         np.testing.assert_allclose(network.unit, model.unit_, rtol=0.5)
@@ -209,11 +209,11 @@ def test_what_cannot_be_explained_is_refused(clouds):
     batched = fitted(clouds, frame="batch", degree=1)
     for explain in (
         lambda: point_energy(batched, clouds),
-        lambda: batched.explain(clouds, y, refits=0),
+        lambda: pf.explain.basis_split(batched, clouds, y, refits=0),
         lambda: class_directions(batched, clouds, y),
     ):
         with pytest.raises(ValueError, match='frame="batch" cannot be explained'):
             explain()
     projected = fitted(clouds, components=2, degree=1)
-    with pytest.raises(ValueError, match="components=2: salience is that of features"):
-        projected.explain(clouds, y, refits=0)
+    with pytest.raises(ValueError, match="components=2: the split is over features"):
+        pf.explain.basis_split(projected, clouds, y, refits=0)

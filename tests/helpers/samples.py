@@ -8,7 +8,7 @@ import torch
 from pointforms import plot
 from pointforms.bench.page import Article, Part, Picture, Section
 from pointforms.bench.records import Record, Row
-from pointforms.explain import Salience
+from pointforms.explain import BasisSplit
 from pointforms.nn.network import PointFormNetwork
 
 HOSTILE = "<script>alert(1)</script>"
@@ -150,9 +150,9 @@ def models_section(task="circles-vs-lines", model="NPF-Tri k=1"):
             ),
         ),
         Part(
-            "Salience of features",
-            pictures=(Picture(plot.salience(salience_table()), "Salience."),),
-            table=salience_table().table(),
+            "Split over basis forms",
+            pictures=(Picture(plot.basis_split(split_table()), "Split."),),
+            table=split_table().table(),
         ),
         Part(
             "What drove single predictions",
@@ -170,9 +170,9 @@ def models_section(task="circles-vs-lines", model="NPF-Tri k=1"):
     return Section("models", "Models", "What the models learned", articles=(article,))
 
 
-def salience_table():
+def split_table():
     """Two features, of which one differs between the classes."""
-    return Salience(
+    return BasisSplit(
         names=("x", "<y>"),
         feature_names=("x", "<y>"),
         indices=((0,), (1,)),

@@ -1,10 +1,10 @@
-"""`npf explain`: what a saved model uses."""
+"""`npf explain`: what a saved model relies on."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,6 @@ from pointforms.cli.console import echo, print_table, use_one_thread
 if TYPE_CHECKING:
     import numpy as np
 
-    from pointforms.estimators import PointFormClassifier
     from pointforms.tasks import Task
 
 
@@ -23,22 +22,47 @@ def explain(
         Path, typer.Argument(metavar="MODEL", help="Folder that a classifier's `save` has written.")
     ],
     data: Annotated[str, typer.Argument(metavar="DATA", help="Name of a task, or a file.")],
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs/--no-pairs", help="Measure pairs of the ten most important features."
+        ),
+    ] = True,
+    new: Annotated[
+        bool, typer.Option("--new", help="The model was trained on none of these clouds.")
+    ] = False,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of perturbed versions of each cloud (default: by the number of clouds).",
+        ),
+    ] = None,
+    split: Annotated[
+        bool,
+        typer.Option(
+            "--split",
+            help="Describe the forms of a point-form classifier instead: their split over basis "
+            "forms.",
+        ),
+    ] = False,
     refits: Annotated[
         int,
         typer.Option(
             min=0,
-            help="Number of refits evaluated on held-out clouds; 0 skips refitting and p-values.",
+            help="With --split: number of refits evaluated on held-out clouds; 0 skips refitting "
+            "and p-values.",
         ),
     ] = 4,
     permutations: Annotated[
-        int, typer.Option(min=1, help="Number of permutations of the labels, for p-values.")
+        int, typer.Option(min=1, help="With --split: number of permutations of the labels.")
     ] = 500,
-    most: Annotated[int, typer.Option(min=1, help="Largest number of basis forms to print.")] = 20,
+    most: Annotated[int, typer.Option(min=1, help="Largest number of rows to print.")] = 20,
     out: Annotated[
         Path | None, typer.Option(help="Picture to write: .png, .svg or .pdf (default: none).")
     ] = None,
     table: Annotated[
-        Path | None, typer.Option("--csv", help="CSV file for all basis forms (default: none).")
+        Path | None, typer.Option("--csv", help="CSV file for all rows (default: none).")
     ] = None,
     seed: options.SEED = 0,
     clouds: options.CLOUDS = None,
@@ -49,14 +73,14 @@ def explain(
     features: options.FEATURES = None,
     wide: options.WIDE = False,
 ) -> None:
-    """Print which features, or pairs of features, a classifier's forms use.
+    """Print which features a classifier's decisions rely on.
 
-    share: part of the energy of the forms. difference: part of the variation between clouds that
-    lies between the classes, in refits of the model, on clouds they have not seen. p: how often
-    chance makes any difference as large. decision: part of the logit that passes through it.
-    agreement: share of the refits that rank it in their first tenth.
+    Each feature of a cloud is perturbed in two ways: its values are replaced by those of another
+    cloud, rank by rank (distribution), or shuffled inside the cloud (covariation). importance: mean
+    increase of the log loss on clouds that the model has not seen. p: family-wise p-value.
     """
     from pointforms import plot
+    from pointforms.explain import basis_split
     from pointforms.plot.style import picture_path
     from pointforms.support.files import check_output, write_text
     from pointforms.tasks import find
@@ -66,7 +90,7 @@ def explain(
         check_output(table, Path(data))
     if out is not None:
         picture_path(out)
-    classifier = _load_classifier(model)
+    classifier = _load_classifier(model, split)
     task = find(
         data,
         seed,
@@ -80,35 +104,70 @@ def explain(
     _check_match(classifier, task)
     echo(f"features: {', '.join(task.feature_names)}")
     y = _labels(classifier, task)
-    salience = classifier.explain(
-        task.clouds, y, task.groups, task.feature_names, refits, permutations, seed
-    )
-    if salience.columns and y is task.labels:  # numbers, which index the names
-        salience = replace(salience, columns=tuple(task.class_names))
-    shown = salience.table()
+    found: Any
+    draw: Any
+    if split:
+        found, draw = (
+            basis_split(
+                classifier,
+                task.clouds,
+                y,
+                task.groups,
+                task.feature_names,
+                refits,
+                permutations,
+                seed,
+            ),
+            plot.basis_split,
+        )
+        if found.columns and y is task.labels:  # numbers, which index the names
+            found = replace(found, columns=tuple(task.class_names))
+    else:
+        found, draw = (
+            classifier.explain(
+                task.clouds,
+                y,
+                task.groups,
+                seed,
+                feature_names=task.feature_names,
+                pairs="top" if pairs else None,
+                new=new,
+                repeats=repeats,
+                progress=True,
+            ),
+            plot.importance,
+        )
+    shown = found.table()
     print_table(replace(shown, rows=shown.rows[:most], notes=()), wide)
-    if len(salience) > most:
-        echo(f"… and {len(salience) - most} more (--most)")
-    echo(salience.summary())
+    if len(found) > most:
+        echo(f"… and {len(found) - most} more (--most)")
+    for note in shown.notes:
+        echo(note)
     if table is not None:
         write_text(table, shown.csv())
         echo(f"Table: {table.resolve()}")
     if out is not None:
-        plot.salience(salience, most, path=out)
+        draw(found, most, path=out)
         echo(f"Picture: {out.resolve()}")
 
 
-def _load_classifier(folder: Path) -> PointFormClassifier:
+def _load_classifier(folder: Path, split: bool) -> Any:
+    from sklearn.base import is_classifier
+
     from pointforms.estimators import PointFormClassifier, load
 
     classifier = load(folder)
-    if not isinstance(classifier, PointFormClassifier):
+    if not is_classifier(classifier):
         raise TypeError(f"{str(folder)!r} holds a {type(classifier).__name__}, not a classifier")
-    classifier.set_params(progress=True)
+    if split and not isinstance(classifier, PointFormClassifier):
+        raise TypeError(
+            f"{str(folder)!r} holds a {type(classifier).__name__}: --split describes a "
+            "PointFormClassifier"
+        )
     return classifier
 
 
-def _check_match(classifier: PointFormClassifier, task: Task) -> None:
+def _check_match(classifier: Any, task: Task) -> None:
     """Raise an error if the classifier cannot have been fitted on clouds like the task's."""
     if task.by_fold:
         raise ValueError(
@@ -123,7 +182,7 @@ def _check_match(classifier: PointFormClassifier, task: Task) -> None:
         )
 
 
-def _labels(classifier: PointFormClassifier, task: Task) -> np.ndarray:
+def _labels(classifier: Any, task: Task) -> np.ndarray:
     """Return the task's labels as the classifier knows them: numbers, or names of classes."""
     import numpy as np
 

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 from pointforms.estimators.network_classifier import NetworkClassifier
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.saved_values import Attribute, Labels
-
-if TYPE_CHECKING:
-    from pointforms.explain.salience import Salience
 
 
 class PointFormClassifier(NetworkClassifier, PointFormEstimator):  # type: ignore[misc]
@@ -79,43 +73,3 @@ class PointFormClassifier(NetworkClassifier, PointFormEstimator):  # type: ignor
     """
 
     _learned = PointFormEstimator._learned | {"classes_": Attribute(Labels, "outputs")}
-
-    def explain(
-        self,
-        clouds: Any,
-        y: Any,
-        groups: Any = None,
-        feature_names: Sequence[str] | None = None,
-        refits: int = 4,
-        permutations: int = 500,
-        random_state: int | None = 0,
-    ) -> Salience:
-        """Test which features, or pairs of features, the classes differ by.
-
-        Calls :func:`pointforms.explain.salience` with this classifier.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            Labelled clouds, or their Gram fields.
-        y : array-like, shape (N,)
-            Their labels.
-        groups : array-like, shape (N,), or None, default None
-            Clouds of one group are permuted together, and stay in one half of the refits.
-        feature_names : sequence of str or None, default None
-            Names of the features; None numbers them.
-        refits : int, default 4
-            Number of refits on halves of the clouds; 0 skips refitting and p-values.
-        permutations : int, default 500
-            Number of permutations of the labels.
-        random_state : int or None, default 0
-            Seed of the halves, the refits and the permutations.
-
-        Returns
-        -------
-        Salience
-            A table with one row per feature or pair of features.
-        """
-        from pointforms.explain.salience import salience
-
-        return salience(self, clouds, y, groups, feature_names, refits, permutations, random_state)

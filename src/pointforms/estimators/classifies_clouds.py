@@ -9,10 +9,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from pointforms.clouds import cloud_list
+from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.targets import ClassTargets, Targets
 
 
-class ClassifiesClouds(ClassifierMixin):  # type: ignore[misc]
+class ClassifiesClouds(ExplainsItself, ClassifierMixin):  # type: ignore[misc]
     """A mixin that turns what predicts probabilities into a classifier.
 
     It goes with a class that has `check_options`, `_fit` and `_predict`.

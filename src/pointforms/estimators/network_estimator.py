@@ -366,8 +366,8 @@ class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  
         batch = self._checked_batch(batch, len(clouds))
         prepared = self.prepare_for_prediction(clouds)
         found = []
-        for member, held_out in enumerate(self.held_out_):
-            rows = np.flatnonzero(self._unseen(held_out)[positions])
+        for member, unseen in enumerate(self.unseen_members(positions).T):
+            rows = np.flatnonzero(unseen)
             if len(rows):
                 some = [prepared[i] for i in rows]
                 own = None if batch is None else batch[rows]

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from pointforms.clouds import cloud_list
+from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.saved_values import Attribute
 from pointforms.estimators.targets import NumberTargets, Targets
 
@@ -21,7 +22,7 @@ TARGET_UNITS = {
 }
 
 
-class PredictsNumbers(RegressorMixin):  # type: ignore[misc]
+class PredictsNumbers(ExplainsItself, RegressorMixin):  # type: ignore[misc]
     """A mixin that turns what predicts standardised numbers into a regressor.
 
     It goes with a class that has `check_options`, `_fit` and `_predict`.

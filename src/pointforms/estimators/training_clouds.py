@@ -88,6 +88,28 @@ class KnowsTrainingClouds:
             seen[text] = seen.get(text, 0) + 1
         return np.array(found, dtype=np.int64)
 
+    def unseen_members(self, of: Any) -> np.ndarray:
+        """Return which members were trained on none of some training clouds, or of clouds equal.
+
+        Parameters
+        ----------
+        of : array-like of int, shape (N,)
+            Positions of the clouds in `fit`.
+
+        Returns
+        -------
+        ndarray of bool, shape (N, members)
+            (N, 0) if the estimator has no members that hold out parts of the training clouds.
+        """
+        positions = self._checked_positions(of, len(of))
+        columns = [self._unseen(own)[positions] for own in self._held_out_by_member()]
+        return np.stack(columns, 1) if columns else np.zeros((len(positions), 0), dtype=bool)
+
+    def _held_out_by_member(self) -> Sequence[Any]:
+        """Return the training clouds that each member held out; nothing without such members."""
+        held_out: Sequence[Any] = getattr(self, "held_out_", [])
+        return held_out
+
     def _checked_positions(self, of: Any, count: int) -> np.ndarray:
         """Return positions in `fit` as an array, one per cloud."""
         positions = one_per_cloud("of", of, count)
@@ -99,7 +121,7 @@ class KnowsTrainingClouds:
             )
         return positions
 
-    def _unseen(self, held_out: Sequence[int]) -> np.ndarray:
+    def _unseen(self, held_out: Any) -> np.ndarray:
         """Return which training clouds (N,) a member has not seen, given those it held out.
 
         A cloud with a twin among the clouds that the member was trained on has been seen.

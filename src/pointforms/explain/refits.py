@@ -20,7 +20,7 @@ from pointforms.nn.network import PointFormNetwork
 
 
 class Stability(NamedTuple):
-    """How far refits agree and how far chance reaches: attributes of a salience table."""
+    """How far refits agree and how far chance reaches: attributes of a basis split."""
 
     p: np.ndarray
     rank: np.ndarray

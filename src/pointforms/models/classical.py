@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pointforms.clouds import cloud_list, features_of
+from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.targets import ClassTargets
 from pointforms.nn.origins import common_origin
@@ -52,7 +53,7 @@ _FOREST_SHARES: tuple[float | str, ...] = ("sqrt", 0.1)
 _TREES, _TREES_TO_CHOOSE = 500, 60
 
 
-class FeatureClassifier(TakesClouds, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FeatureClassifier(ExplainsItself, TakesClouds, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classify clouds by fixed features of each and a classical classifier behind them.
 
     Parameters

@@ -1,12 +1,13 @@
 """Every figure, drawn by matplotlib, and the numbers behind figures of learned forms."""
 
+from pointforms.plot.basis_split_bars import basis_split
 from pointforms.plot.comparison import fits, forest
 from pointforms.plot.contact_sheets import contact_sheet
 from pointforms.plot.fitted import area_map, form_field, tangent_ellipses
 from pointforms.plot.flows import flow_forms
 from pointforms.plot.form_data import area_map_data, comparison_pca_data, form_field_data
+from pointforms.plot.importance_bars import importance
 from pointforms.plot.predictions import cloud_prediction, comparison_pca, energy_scatter
-from pointforms.plot.salience_bars import salience
 from pointforms.plot.style import save
 from pointforms.plot.surfaces import torus_field
 from pointforms.plot.svg import to_svg
@@ -17,6 +18,7 @@ __all__ = [
     "RatePanel",
     "area_map",
     "area_map_data",
+    "basis_split",
     "cloud_prediction",
     "comparison_pca",
     "comparison_pca_data",
@@ -29,7 +31,7 @@ __all__ = [
     "forest",
     "form_field",
     "form_field_data",
-    "salience",
+    "importance",
     "save",
     "tangent_ellipses",
     "to_svg",

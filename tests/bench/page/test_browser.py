@@ -79,8 +79,8 @@ def test_every_figure_is_drawn_within_its_frame(opened, address):
         assert box["width"] > 300
         assert box["x"] + box["width"] <= 1280
     # bars, and the titles that pointing at them shows
-    salience = page.locator("#models svg[aria-label='Salience.']")
-    titles = salience.locator("title").all_text_contents()
+    split = page.locator("#models svg[aria-label='Split.']")
+    titles = split.locator("title").all_text_contents()
     assert [text.splitlines()[0] for text in titles] == ["x, k = 1", "<y>, k = 1"]
     # references inside a figure lead to that figure
     lost = page.evaluate(

@@ -88,7 +88,7 @@ def test_the_page_says_what_was_compared(elements):
         "One & two", "A <note>.", "All data on this page are simulated.", "NPF better",
         "baseline better", "PointNet++ beats NPF (selected)", "OSError: no <disk>",
         "0.958 ± 0.010", "Some CPU, 2 cores", "npf sweep again.toml", "weight_decay = 0.3",
-        "Learned 1-forms", "Salience of features", "chance reaches 0.200 (99 permutations).",
+        "Learned 1-forms", "Split over basis forms", "chance reaches 0.200 (99 permutations).",
     ):  # fmt: skip
         assert shown.replace(" ± ", " ± ") in text, shown
     assert "secret-host" not in text

@@ -35,7 +35,7 @@ def test_an_article_has_what_the_model_learned(trained):
         next(r for r in trained if r.row.model == name) for name in ("npf-tri-1", "npf-tri-2")
     )
     article = model_article(one)
-    forms, places, salience, examples = article.parts
+    forms, places, relied, split, examples = article.parts
     assert forms.title == "Learned 1-forms"
     titles = [axes.get_title() for axes in forms.pictures[0].figure.axes]
     assert titles[0] == "clouds"
@@ -44,8 +44,10 @@ def test_an_article_has_what_the_model_learned(trained):
     assert sum(shares) == pytest.approx(100, abs=2)
     marks = places.pictures[0].figure.axes[0].collections
     assert sum(len(mark.get_offsets()) for mark in marks) == 40
-    assert [row["form"] for row in salience.table.rows] == [
-        label.get_text() for label in salience.pictures[0].figure.axes[0].get_yticklabels()
+    assert relied.title == "What the model relies on"
+    assert {row["kind"] for row in relied.table.rows} == {"distribution", "covariation"}
+    assert [row["form"] for row in split.table.rows] == [
+        label.get_text() for label in split.pictures[0].figure.axes[0].get_yticklabels()
     ]
     shown = [picture.title.partition(":")[0] for picture in examples.pictures]
     assert shown == ["circles", "lines"]

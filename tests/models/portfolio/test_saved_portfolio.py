@@ -55,6 +55,9 @@ def same_attributes(one, other) -> None:
         if isinstance(value, np.ndarray):
             np.testing.assert_array_equal(getattr(other, name), value)
             assert getattr(other, name).dtype == value.dtype
+        elif name == "fold_models_":
+            for key, array in value.arrays().items():
+                np.testing.assert_array_equal(getattr(other, name).arrays()[key], array)
         elif name not in ("parts_", "pool_"):
             assert getattr(other, name) == value, name
     assert one.weights_ == other.weights_

@@ -20,8 +20,8 @@ from pointforms.bench.selection import select
 from pointforms.estimators import PointFormClassifier, auroc
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
+from pointforms.explain.basis_split import BasisSplit, basis_split
 from pointforms.explain.prediction import prediction_split
-from pointforms.explain.salience import Salience
 from pointforms.geometry.field import GramField
 from pointforms.models.options import NOT_OPTIONS
 from pointforms.plot.planes import look
@@ -130,7 +130,8 @@ def model_article(record: Record) -> Article:
     refitted = refit(record)
     task, model = refitted.task, refitted.estimator
     matrices = model.comparison_matrices(refitted.fields)
-    table = model.explain(
+    table = basis_split(
+        model,
         refitted.fields,
         task.labels,
         task.groups,
@@ -146,7 +147,8 @@ def model_article(record: Record) -> Article:
         (
             *_forms(refitted, matrices, table, name),
             _places(refitted, matrices, name),
-            _salience(table, name),
+            _importance(refitted, name),
+            _basis_split(table, name),
             _examples(refitted),
         ),
         _settings(refitted),
@@ -158,7 +160,7 @@ def models_section(articles: Sequence[Article]) -> Section:
     return Section("models", "Models", "What the models learned", articles=tuple(articles))
 
 
-def _forms(refitted: Refit, matrices: np.ndarray, table: Salience, name: str) -> list[Part]:
+def _forms(refitted: Refit, matrices: np.ndarray, table: BasisSplit, name: str) -> list[Part]:
     """Learned forms in a plane, those with the most energy first."""
     energy = np.einsum("naa->a", matrices) / len(matrices)
     shares = energy / (float(energy.sum()) or 1.0)
@@ -180,7 +182,7 @@ def _forms(refitted: Refit, matrices: np.ndarray, table: Salience, name: str) ->
         figure = plot.area_map(model, clouds, table.top(1)[0].indices, **shown)
         text = (
             "The signed area that each form assigns to a small square in the plane of the two most "
-            "salient features."
+            "different features."
         )
     else:
         return []
@@ -204,15 +206,43 @@ def _places(refitted: Refit, matrices: np.ndarray, name: str) -> Part:
     return Part("Clouds by their comparison matrices", pictures=(picture,))
 
 
-def _salience(table: Salience, name: str) -> Part:
-    """The salience of basis forms as bars, and as a table."""
+def _importance(refitted: Refit, name: str) -> Part:
+    """What the model relies on, measured on the test clouds, as bars and as a table."""
+    numbers, task = np.flatnonzero(refitted.unseen), refitted.task
+    table = refitted.estimator.explain(
+        [refitted.clouds[i] for i in numbers],
+        task.labels[numbers],
+        task.groups[numbers],
+        feature_names=task.feature_names,
+        new=True,
+    )
     shown = table.table()
     return Part(
-        "Salience of features",
+        "What the model relies on",
         pictures=(
             Picture(
-                plot.salience(table),
-                f"Salience of basis forms of {name}; the table has the numbers.",
+                plot.importance(table),
+                f"Importance of features for {name}; the table has the numbers.",
+                caption="How much the log loss on test clouds grows where a feature has the values "
+                "of other clouds (left), or is shuffled inside its cloud (right). Filled bars have "
+                "p < 0.05. Point at a bar for its numbers.",
+            ),
+        ),
+        table=replace(shown, rows=shown.rows[:_MOST_ROWS]),
+    )
+
+
+def _basis_split(table: BasisSplit, name: str) -> Part:
+    """The split over basis forms as bars, and as a table."""
+    shown = table.table()
+    return Part(
+        "Split over basis forms",
+        "A description of the learned forms, not of what the decision relies on: the coefficient "
+        "of each basis form is a function of all features.",
+        pictures=(
+            Picture(
+                plot.basis_split(table),
+                f"Split over basis forms of {name}; the table has the numbers.",
                 caption="How much the classes differ in what each basis form contributes, on "
                 "clouds that the refits have not seen, and its part in the decision; at most "
                 "twenty. Chance alone reaches the dashed line. Point at a bar for its numbers.",

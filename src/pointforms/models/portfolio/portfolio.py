@@ -65,7 +65,13 @@ _POINTS, _HIDDEN = 64, (32, 32)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CloudPortfolio(SavesPortfolio, KnowsTrainingClouds, TakesClouds, BaseEstimator, ABC):  # type: ignore[misc]
+class CloudPortfolio(
+    SavesPortfolio,
+    KnowsTrainingClouds,
+    TakesClouds,
+    BaseEstimator,  # type: ignore[misc]
+    ABC,
+):
     """Base class of the portfolios.
 
     Parts are trained once per fold of the training clouds. What they predict for the clouds of that
@@ -363,6 +369,12 @@ class CloudPortfolio(SavesPortfolio, KnowsTrainingClouds, TakesClouds, BaseEstim
             raise ValueError("batch is given, but fit had none")
         return points, self._summaries(points, covariates, len(points))
 
+    def _held_out_by_member(self) -> list[np.ndarray]:
+        if not hasattr(self, "fold_models_"):
+            return []
+        own = self.fold_models_
+        return [np.flatnonzero(own.folds == fold) for fold in range(len(own.weights))]
+
     def _predict_out_of_fold(self, clouds: Any, of: Any, covariates: Any, batch: Any) -> np.ndarray:
         """Return pooled predictions for versions of training clouds, by models without them."""
         check_is_fitted(self, "pool_")
@@ -377,9 +389,8 @@ class CloudPortfolio(SavesPortfolio, KnowsTrainingClouds, TakesClouds, BaseEstim
         networks = networks_of(self.parts_)
         fields = networks[0].prepare(points) if networks else []
         result = np.full((len(points), len(self.pool_.constant)), np.nan)
-        for fold in range(len(own.weights)):
-            held_out = np.flatnonzero(own.folds == fold)
-            rows = np.flatnonzero(self._unseen(held_out)[positions])
+        for fold, unseen in enumerate(self.unseen_members(positions).T):
+            rows = np.flatnonzero(unseen)
             if not len(rows):
                 continue
             some = [fields[i] for i in rows] if networks else []

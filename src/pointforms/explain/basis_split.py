@@ -1,4 +1,4 @@
-"""The features, and sets of features, that learned forms rest on."""
+"""The exact split of learned forms over basis forms: a description of a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEASURED = ("share", "difference", "p", "decision", "rank", "agreement")
 
 
 class BasisForm(NamedTuple):
-    """One row of a salience table: a basis form dx^I and what was measured for it.
+    """One row of a basis split: a basis form dx^I and what was measured for it.
 
     Attributes
     ----------
@@ -79,11 +79,12 @@ class BasisForm(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Salience:
+class BasisSplit:
     """How much each basis form dx^I contributes, and how differently in the classes.
 
     It covers B basis forms of all degrees and R refits, each cross-fitted on two halves of the
-    clouds. :func:`salience` makes it.
+    clouds. :func:`basis_split` makes it. It describes the model; what its decisions rely on
+    is measured by :func:`pointforms.explain.importance`.
 
     Attributes
     ----------
@@ -146,7 +147,8 @@ class Salience:
     >>> model = pf.PointFormClassifier(
     ...     forms=2, hidden=(4,), epochs=2, neighbors=6, dimension=2, random_state=0
     ... )
-    >>> table = model.fit(clouds, y).explain(clouds, y, feature_names=["CD3", "CD4"], refits=0)
+    >>> names, fitted = ["CD3", "CD4"], model.fit(clouds, y)
+    >>> table = pf.explain.basis_split(fitted, clouds, y, feature_names=names, refits=0)
     >>> len(table), sorted(form.name for form in table.top())
     (2, ['CD3', 'CD4'])
     """
@@ -226,7 +228,7 @@ class Salience:
         ]
         by_class = [f"difference: {column}" for column in self.columns]
         columns += [Column(name, name, "{:.3f}".format, wide=True) for name in by_class]
-        return Table("Salience of basis forms", columns, self.rows(), [f"{self.summary()}."])
+        return Table("Split over basis forms", columns, self.rows(), [f"{self.summary()}."])
 
     def summary(self) -> str:
         """Describe in one line what the numbers were computed from."""
@@ -259,7 +261,7 @@ class Salience:
         return "\n".join([*lines, self.summary()])
 
 
-def salience(
+def basis_split(
     estimator: Any,
     clouds: Any,
     y: Any,
@@ -268,8 +270,13 @@ def salience(
     refits: int = 4,
     permutations: int = 500,
     random_state: int | None = 0,
-) -> Salience:
-    """Measure which basis forms a fitted classifier or regressor rests on.
+) -> BasisSplit:
+    """Describe a fitted point-form model: split its comparison matrices over basis forms.
+
+    The split C = Σ_I C^(I) is exact, but it does not say which features matter. The coefficient of
+    dx^I is a function of *all* features, so a change of one feature changes every C^(I), and all of
+    them may differ between the classes. Which features a decision relies on is measured by
+    :func:`pointforms.explain.importance`.
 
     A model that was trained on a cloud has fitted its label, so contributions of training clouds
     differ between any two classes. The differences, p-values and agreement are therefore those of
@@ -307,7 +314,7 @@ def salience(
 
     Returns
     -------
-    Salience
+    BasisSplit
 
     Examples
     --------
@@ -318,7 +325,7 @@ def salience(
     >>> model = pf.PointFormClassifier(
     ...     forms=2, hidden=(4,), epochs=2, neighbors=6, dimension=2, random_state=0
     ... )
-    >>> table = pf.explain.salience(model.fit(clouds, y), clouds, y, refits=1, permutations=20)
+    >>> table = pf.explain.basis_split(model.fit(clouds, y), clouds, y, refits=1, permutations=20)
     >>> sorted(form.features for form in table.top(2))
     [('x0',), ('x1',)]
     """
@@ -332,7 +339,7 @@ def salience(
     refuse_covariates(estimator)
     if estimator.components is not None:
         raise ValueError(
-            f"components={estimator.components}: salience is that of features, expected None"
+            f"components={estimator.components}: the split is over features, expected None"
         )
     fields = list(estimator.prepare_for_prediction(clouds))
     labels = CloudLabels.of(estimator, y, len(fields))
@@ -363,7 +370,7 @@ def salience(
             for h, models in enumerate(trained)
         ]
         mean, stability = combine(measured, score)
-    return Salience(
+    return BasisSplit(
         names=tuple(" ∧ ".join(names[i] for i in I) or "1" for I in basis),
         feature_names=names,
         indices=tuple(basis),

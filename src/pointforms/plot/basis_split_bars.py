@@ -1,4 +1,4 @@
-"""A salience table as bars."""
+"""A basis split as bars."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pointforms.explain.salience import Salience
+from pointforms.explain.basis_split import BasisSplit
 from pointforms.plot import style
 from pointforms.plot.style import BLACK, BLUE, GREY, ORANGE, PathLike, finished, literal, styled
 from pointforms.plot.svg import add_tooltips
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @styled
-def salience(table: Salience, most: int = 20, *, path: PathLike | None = None) -> Figure:
+def basis_split(table: BasisSplit, most: int = 20, *, path: PathLike | None = None) -> Figure:
     """Draw what a model's forms rest on: two bars per basis form, the largest difference on top.
 
     Left, how much the classes differ in what the basis form contributes; the bar is filled where
@@ -26,8 +26,8 @@ def salience(table: Salience, most: int = 20, *, path: PathLike | None = None) -
 
     Parameters
     ----------
-    table : Salience
-        Result of :func:`pointforms.explain.salience`.
+    table : BasisSplit
+        Result of :func:`pointforms.explain.basis_split`.
     most : int, default 20
         Number of basis forms to draw.
     path : path-like, optional
@@ -45,8 +45,9 @@ def salience(table: Salience, most: int = 20, *, path: PathLike | None = None) -
     >>> y = np.arange(8) % 2
     >>> clouds = [rng.normal(size=(12, 2)) * [1 + 3 * label, 1] for label in y]
     >>> model = pf.PointFormClassifier(forms=2, hidden=(4,), epochs=1, neighbors=6, dimension=2)
-    >>> table = model.fit(clouds, y).explain(clouds, y, feature_names=["CD3", "CD4"], refits=0)
-    >>> figure = pf.plot.salience(table)
+    >>> names, fitted = ["CD3", "CD4"], model.fit(clouds, y)
+    >>> table = pf.explain.basis_split(fitted, clouds, y, feature_names=names, refits=0)
+    >>> figure = pf.plot.basis_split(table)
     >>> sorted(label.get_text() for label in figure.axes[0].get_yticklabels())
     ['CD3', 'CD4']
     """

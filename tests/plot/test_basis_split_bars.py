@@ -1,4 +1,4 @@
-"""Salience as bars."""
+"""BasisSplit as bars."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 from matplotlib.colors import to_hex
-from tests.helpers.samples import salience_table
+from tests.helpers.samples import split_table
 
 from pointforms import plot
 from pointforms.plot import style
 
 
 def test_bars_are_filled_where_the_difference_is_significant():
-    table = salience_table()
-    figure = plot.salience(table)
+    table = split_table()
+    figure = plot.basis_split(table)
     left, right = figure.axes
     assert [label.get_text() for label in left.get_yticklabels()] == ["x", "<y>"]
     np.testing.assert_allclose([bar.get_width() for bar in left.patches], [0.6, 0.1])
@@ -24,9 +24,9 @@ def test_bars_are_filled_where_the_difference_is_significant():
     texts = [text.get_text() for text in left.texts]
     assert texts == ["p = 0.010", "n.s.", "chance"]
     # exactly at the level is not below it
-    at_level = plot.salience(replace(table, p=np.array([0.05, 0.4])))
+    at_level = plot.basis_split(replace(table, p=np.array([0.05, 0.4])))
     assert to_hex(at_level.axes[0].patches[0].get_facecolor()) == "#ffffff"
 
 
 def test_the_number_of_bars_is_limited():
-    assert len(plot.salience(salience_table(), most=1).axes[0].patches) == 1
+    assert len(plot.basis_split(split_table(), most=1).axes[0].patches) == 1

@@ -1,4 +1,4 @@
-"""The salience table: what it adds up to, what it finds, and what it does not find."""
+"""The split over basis forms: what it adds up to, what it finds, and what it does not find."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from tests.helpers.planted import PAIR, planted_pair
 
 import pointforms as pf
-from pointforms.explain import salience
+from pointforms.explain import basis_split
 from pointforms.explain.contributions import comparison_matrices
 from pointforms.explain.decision import decision
 from pointforms.explain.evaluation import CloudPoints, double_precision
@@ -39,7 +39,7 @@ def test_the_decision_through_all_basis_forms_is_the_whole_decision(readout: str
     clouds, y = stretched(rng, 3)
     model = pf.PointFormClassifier(readout=readout, degree=(0, 1, 2), **SMALL)
     fields = model.fit(clouds, y).prepare(clouds)
-    found = model.explain(fields, y, refits=0)
+    found = pf.explain.basis_split(model, fields, y, refits=0)
     network = double_precision(model.model_)
     C = comparison_matrices(network, CloudPoints.of(fields, "uniform"))
     with torch.no_grad():
@@ -57,14 +57,16 @@ def test_the_decision_through_all_basis_forms_is_the_whole_decision(readout: str
 def test_the_table_says_what_it_rests_on(rng) -> None:
     clouds, y = stretched(rng, 2)
     model = pf.PointFormClassifier(degree=(0, 1, 2), **SMALL).fit(clouds, y)
-    alone = model.explain(clouds, y, feature_names=["CD3", "CD4"], refits=0)
+    alone = pf.explain.basis_split(model, clouds, y, feature_names=["CD3", "CD4"], refits=0)
     assert alone.names == ("1", "CD3", "CD4", "CD3 ∧ CD4")
     assert alone.indices == ((), (0,), (1,), (0, 1))
     assert np.isnan(alone.p).all()
     assert np.isnan(alone.agreement).all()
     assert alone.significant() == []
     assert "in-sample" in str(alone)
-    again = model.explain(clouds, y, feature_names=["CD3", "CD4"], refits=2, permutations=50)
+    again = pf.explain.basis_split(
+        model, clouds, y, feature_names=["CD3", "CD4"], refits=2, permutations=50
+    )
     rows = again.rows()
     names = [form.name for form in again.top(4)]
     assert [row["form"] for row in rows] == names
@@ -81,7 +83,9 @@ def test_the_table_says_what_it_rests_on(rng) -> None:
     assert "2 refits" in str(again)
     assert list(again.to_frame()["form"]) == names
     assert again.table().csv().splitlines()[1].startswith(f"{names[0]},")
-    same = model.explain(clouds, y, feature_names=["CD3", "CD4"], refits=2, permutations=50)
+    same = pf.explain.basis_split(
+        model, clouds, y, feature_names=["CD3", "CD4"], refits=2, permutations=50
+    )
     np.testing.assert_array_equal(same.p, again.p)
     np.testing.assert_array_equal(same.difference, again.difference)
 
@@ -90,7 +94,7 @@ def test_each_class_has_its_own_feature(rng) -> None:
     clouds, y = stretched(rng, 3, 60)
     names = np.array(["a", "b", "c"])[y]
     model = pf.PointFormClassifier(**SMALL).fit(clouds, names)
-    found = model.explain(clouds, names, refits=2, permutations=50)
+    found = pf.explain.basis_split(model, clouds, names, refits=2, permutations=50)
     assert found.columns == ("a", "b", "c")
     assert (found.p <= 0.05).all()
     assert found.difference_by.argmax(1).tolist() == [0, 1, 2]
@@ -106,8 +110,10 @@ def test_random_labels_find_nothing(rng) -> None:
         options = SMALL | {"epochs": 20, "learning_rate": 1e-2, "random_state": seed}
         model = pf.PointFormClassifier(validation_fraction=0, **options)
         fields = model.fit(clouds, y).prepare(clouds)
-        found = model.explain(fields, y, refits=1, permutations=99, random_state=seed)
-        own.append(model.explain(fields, y, refits=0).decision.sum())
+        found = pf.explain.basis_split(
+            model, fields, y, refits=1, permutations=99, random_state=seed
+        )
+        own.append(pf.explain.basis_split(model, fields, y, refits=0).decision.sum())
         unseen.append(found.decision.sum())
         smallest.append(found.p.min())
     # P(more than 3 of 6 below 0.2) = 0.017 for p values that just hold their level
@@ -126,7 +132,9 @@ def test_groups_keep_their_labels(rng) -> None:
         y = np.repeat(rng.permutation(np.arange(12) % 2), 2)
         model = pf.PointFormClassifier(**SMALL)
         fields = model.fit(clouds, y, groups).prepare(clouds)
-        found = model.explain(fields, y, groups, refits=1, permutations=99, random_state=seed)
+        found = pf.explain.basis_split(
+            model, fields, y, groups, refits=1, permutations=99, random_state=seed
+        )
         smallest.append(found.p.min())
     assert np.sum(np.array(smallest) <= 0.2) <= 4
 
@@ -137,7 +145,7 @@ def test_a_regressors_target_is_associated_with_its_feature(rng) -> None:
     for cloud, t in zip(clouds, target, strict=True):
         cloud[:, 1] *= np.exp(0.7 * t)
     model = pf.PointFormRegressor(**SMALL).fit(clouds, 10 * target)
-    found = salience(model, clouds, 10 * target, refits=1, permutations=200)
+    found = basis_split(model, clouds, 10 * target, refits=1, permutations=200)
     assert [form.name for form in found.top(1)] == ["x1"]
     assert found.p[1] <= 0.05
     assert found.columns == ()
@@ -146,7 +154,7 @@ def test_a_regressors_target_is_associated_with_its_feature(rng) -> None:
 def test_a_target_with_an_outlier_has_a_decision(rng) -> None:
     target = np.r_[np.linspace(0, 1, 23), 1000.0]
     model = pf.PointFormRegressor(**SMALL).fit(clouds := noise(rng, 24), target)
-    found = salience(model, clouds, target, refits=1, permutations=9)
+    found = basis_split(model, clouds, target, refits=1, permutations=9)
     assert np.isfinite(found.decision).all()
     assert np.isnan(found.correlation)
     assert "no p below 0.20" in found.summary()
@@ -156,13 +164,13 @@ def test_what_cannot_be_explained_is_refused(rng) -> None:
     clouds, y = stretched(rng, 2, 8)
     model = pf.PointFormClassifier(**SMALL).fit(clouds, y)
     with pytest.raises(TypeError, match="PointFormTransformer"):
-        salience(pf.PointFormTransformer(**SMALL).fit(clouds), clouds, y)
+        basis_split(pf.PointFormTransformer(**SMALL).fit(clouds), clouds, y)
     with pytest.raises(ValueError, match="the classifier knows"):
-        model.explain(clouds, y + 1)
+        pf.explain.basis_split(model, clouds, y + 1)
     with pytest.raises(ValueError, match="feature_names has 3 names for 2 features"):
-        model.explain(clouds, y, feature_names=["a", "b", "c"])
+        pf.explain.basis_split(model, clouds, y, feature_names=["a", "b", "c"])
     with pytest.raises(ValueError, match="clouds of 1 group"):
-        model.explain(clouds, y, groups=y)
+        pf.explain.basis_split(model, clouds, y, groups=y)
 
 
 def planted_rank(seed: int) -> tuple[int, float]:
@@ -173,7 +181,7 @@ def planted_rank(seed: int) -> tuple[int, float]:
         neighbors=16, dimension=2, rank=3, random_state=seed,
     )  # fmt: skip
     fields = model.fit(clouds, y).prepare(clouds)
-    found = model.explain(fields, y, refits=2, permutations=200, random_state=seed)
+    found = pf.explain.basis_split(model, fields, y, refits=2, permutations=200, random_state=seed)
     place = found.indices.index(PAIR)
     return found.order().tolist().index(place) + 1, float(found.p[place])
 

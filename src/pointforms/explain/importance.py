@@ -1,0 +1,445 @@
+"""Which features does a model's decision rely on?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import nan
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.estimators.per_cloud import check_groups, one_per_cloud
+from pointforms.explain.cloud_targets import CloudTargets
+from pointforms.explain.exchange_test import Versions, p_values, smallest_p
+from pointforms.explain.importance_table import Importance, Reliance, StandIns
+from pointforms.explain.perturbation import shuffled, with_quantiles_of
+from pointforms.explain.stand_ins import correlated_features
+from pointforms.explain.unseen import Unseen, unseen
+from pointforms.support.blame import warn_caller
+from pointforms.support.checks import check_int
+from pointforms.support.progress import track
+from pointforms.support.statistics import student_quantile
+from pointforms.support.suggestions import suggest
+
+# Number of perturbed clouds per row of the table, about: with more clouds than this, some groups
+# are drawn; with fewer, every cloud has several versions.
+_PERTURBED = 400
+_MOST_REPEATS = 20
+# A fold with at most this many groups exchanges distributions between all of them.
+_SMALL_FOLD = 8
+# Number of features whose pairs are measured, and of correlated sets that are perturbed together.
+_PAIRED, _SETS = 10, 10
+# Rank correlation from which features stand in for each other.
+_CORRELATED = 0.8
+
+Pairs = Literal["top", "all"] | Sequence[tuple[Any, Any]] | bool | None
+
+
+def importance(
+    estimator: Any,
+    clouds: Any,
+    y: Any,
+    groups: Any = None,
+    random_state: int = 0,
+    *,
+    feature_names: Sequence[str] | None = None,
+    pairs: Pairs = "top",
+    new: bool = False,
+    repeats: int | None = None,
+    covariates: Any = None,
+    batch: Any = None,
+    progress: bool = False,
+) -> Importance:
+    """Measure which features a model relies on, on clouds that it has not seen.
+
+    Two questions are kept apart for each feature:
+
+    - *distribution*: its values in a cloud are replaced, rank by rank, by the quantiles of the same
+      feature in a random cloud of another group and any class. Ranks stay, and with them the
+      dependence on other features.
+    - *covariation*: its values are shuffled inside the cloud. Its distribution stays, its
+      dependence on other features goes.
+
+    For a pair of features, one is shuffled, and the other either by the same permutation, which
+    keeps the dependence of the two, or by others, which destroy it.
+
+    `importance` is the mean increase per cloud of the loss: of the log loss of a classifier (whose
+    probabilities are at least 1e-4), or of the squared error of a regressor in units of the
+    variance of y, that is, the drop of R². Everything that the estimator computes from a cloud,
+    such as its Gram field, is computed anew from the perturbed cloud.
+
+    A cloud is predicted by models that were not trained on it: members of the estimator that held
+    it out, where there are any (`members=5`, :class:`pointforms.CloudClassifier`), otherwise clones
+    that are fitted without its fold. Values come from clouds that these models have not seen
+    either.
+
+    P-values are one-sided and family-wise: corrected for everything in the table. They are the
+    larger ones of two tests, by sign flips of the differences of groups, and by exchanging the
+    original with its perturbed versions; see `pointforms.explain.exchange_test`.
+
+    The answer is about *this model*. A feature that it ignores has an importance of 0, however
+    different the classes are in it, and correlated features stand in for each other: with one of
+    them perturbed, the model still has the others. Such sets are listed, and perturbed together.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator on clouds with `fit` and `predict_proba` or `predict`.
+    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+        The clouds of `fit`, in any order, or some of them; or others with new=True.
+    y : array-like, shape (N,) or (N, targets)
+        Labels or numbers, as in `fit`.
+    groups : array-like, shape (N,), or None, default None
+        Clouds that belong together, such as those of one patient. They are the units of the tests.
+    random_state : int, default 0
+        Seed of folds, perturbations and tests.
+    feature_names : sequence of str or None, default None
+        Names of the features; by default those of the clouds, or x0, x1, ….
+    pairs : "top", "all", sequence of pairs, None or False, default "top"
+        Pairs to measure: all among the ten most important features, all, or some by name or
+        position; None or False measures none.
+    new : bool, default False
+        Declare that the estimator was trained on none of the clouds. It is then used as it is.
+    repeats : int or None, default None
+        Number of perturbed versions of each cloud; by default 1 for 400 clouds or more, up to 20
+        for fewer. Of more than 400 clouds, by default, randomly drawn groups with about 400 clouds
+        are perturbed.
+    covariates : data frame, mapping or array-like, or None, default None
+        What is known about whole clouds, as in `fit`.
+    batch : array-like, shape (N,), or None, default None
+        Batches, as in `fit`.
+    progress : bool, default False
+        Show a progress bar.
+
+    Returns
+    -------
+    Importance
+        A table with one row per feature and kind, and per pair, the most important first.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(40) % 2
+    >>> clouds = [rng.normal(size=(12, 3)) + [2 * label, 0, 0] for label in y]
+    >>> model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y)
+    >>> table = pf.explain.importance(model, clouds, y, pairs=None)
+    >>> [(row.name, row.kind) for row in table.found()]
+    [('x0', 'distribution')]
+    """
+    if repeats is not None:
+        check_int("repeats", repeats, at_least=1)
+    given = cloud_list(clouds)
+    names = _names(feature_names, estimator, given)
+    if hasattr(estimator, "_by_name"):
+        given = estimator._by_name(given)
+    points = [cloud.cpu().numpy() for cloud in plain_clouds(given)]
+    if len(names) != points[0].shape[1]:
+        raise ValueError(f"feature_names has {len(names)} names for {points[0].shape[1]} features")
+    chosen_pairs = _check_pairs(pairs, names)
+    count = len(points)
+    targets = CloudTargets.of(estimator, y, count)
+    groups = check_groups(groups, count)
+    batch = None if batch is None else one_per_cloud("batch", batch, count)
+    seed = int(np.random.default_rng(random_state).integers(2**31 - 1))
+    models = unseen(estimator, points, targets, groups, covariates, batch, new, seed)
+    own = np.arange(count) if groups is None else np.unique(groups, return_inverse=True)[1]
+    measured = _Measured(points, targets, models, own, repeats, seed)
+    D = len(names)
+    sets = correlated_features(points, _CORRELATED, np.random.default_rng(seed))
+    rows: list[_Row] = []
+    total = 2 * D + 2 * min(len(sets), _SETS)
+    with track(total, "perturbed features", progress) as advance:
+        for j in range(D):
+            rows.append(measured.distribution((j,)))
+            rows.append(measured.covariation((j,)))
+            advance(2)
+        by_feature = np.array(
+            [max(r.importance for r in rows if r.features == (j,)) for j in range(D)]
+        )
+        sets.sort(key=lambda own: -by_feature[list(own)].sum())
+        for own_set in sets[:_SETS]:
+            rows.append(measured.distribution(own_set))
+            rows.append(measured.covariation(own_set))
+            advance(2)
+    if pairs == "top":
+        first = np.sort(np.argsort(-by_feature, kind="stable")[:_PAIRED]).tolist()
+        chosen_pairs = list(combinations(first, 2))
+    with track(len(chosen_pairs), "pairs of features", progress) as advance:
+        for pair in chosen_pairs:
+            rows.append(measured.pair(*pair))
+            advance(1)
+    tested = p_values([row.versions for row in rows], models.cross_fitted, seed)
+    return _result(rows, tested, sets, names, measured, models)
+
+
+class _Row(NamedTuple):
+    """A measured row: features, second feature of a pair, kind, losses by version, score drop."""
+
+    features: tuple[int, ...]
+    other: int | None
+    kind: str
+    versions: Versions
+    importance: float
+    score: float
+
+
+class _Measured:
+    """Original and perturbed losses of clouds by models that have not seen them."""
+
+    def __init__(
+        self,
+        points: Sequence[np.ndarray],
+        targets: CloudTargets,
+        models: Unseen,
+        groups: np.ndarray,
+        repeats: int | None,
+        seed: int,
+    ) -> None:
+        self._rng = rng = np.random.default_rng([seed, 1])
+        explained = np.flatnonzero(models.parts >= 0)
+        index = explained if repeats is not None else _some_groups(explained, groups, rng)
+        if not len(index):
+            raise ValueError("every model has seen every cloud: expected clouds it has not seen")
+        self.index = index
+        self.points, self.targets, self.models = points, targets, models
+        # a group with clouds in several parts counts once per part
+        pairs = np.stack([groups[index], models.parts[index]], 1)
+        cells, self.group = np.unique(pairs, axis=0, return_inverse=True)
+        self.group = self.group.reshape(-1)
+        self.groups = len(cells)
+        if len(np.unique(cells[:, 0])) < len(cells):
+            warn_caller(
+                "clouds of one group are in several folds: models have seen the group of the cloud "
+                "they predict, and p-values are too small. Give the same groups to fit"
+            )
+        usual = int(np.clip(round(_PERTURBED / len(index)), 1, _MOST_REPEATS))
+        self.repeats = usual if repeats is None else repeats
+        self.blocks = _blocks(cells[:, 1], self.repeats, rng)
+        self.predicted = models.predict([points[i] for i in index], index)
+        self.losses = targets.losses(self.predicted, index)
+        self.score = targets.score(self.predicted, index)
+
+    def distribution(self, features: tuple[int, ...]) -> _Row:
+        """Replace the values of features by those of clouds of another group."""
+        donors = self._donors()
+
+        def version(v: int) -> tuple[np.ndarray, list[np.ndarray]]:
+            rows = np.flatnonzero(donors[v] >= 0)
+            return rows, [
+                with_quantiles_of(
+                    self.points[self.index[i]],
+                    self.points[self.index[donors[v, i]]],
+                    features,
+                    self._rng,
+                )
+                for i in rows
+            ]
+
+        return self._row(features, None, "distribution", version, len(donors), self.blocks)
+
+    def covariation(self, features: tuple[int, ...]) -> _Row:
+        """Shuffle the values of features inside each cloud."""
+
+        def version(v: int) -> tuple[np.ndarray, list[np.ndarray]]:
+            return np.arange(len(self.index)), [
+                shuffled(self.points[i], features, self._rng.permutation(len(self.points[i])))
+                for i in self.index
+            ]
+
+        return self._row(features, None, "covariation", version, self.repeats)
+
+    def pair(self, one: int, other: int) -> _Row:
+        """Shuffle two features by one permutation, or by two."""
+        everything = np.arange(len(self.index))
+        orders = [self._rng.permutation(len(self.points[i])) for i in self.index]
+        together = [
+            shuffled(self.points[i], (one, other), order)
+            for i, order in zip(self.index, orders, strict=True)
+        ]
+        # the second feature alone is shuffled further: every version has the same first feature
+        predicted = self.models.predict(together, self.index)
+
+        def version(v: int) -> tuple[np.ndarray, list[np.ndarray]]:
+            return everything, [
+                shuffled(cloud, (other,), self._rng.permutation(len(cloud))) for cloud in together
+            ]
+
+        return self._row((one,), other, "covariation", version, self.repeats, None, predicted)
+
+    def _row(
+        self,
+        features: tuple[int, ...],
+        other: int | None,
+        kind: str,
+        version: Callable[[int], tuple[np.ndarray, list[np.ndarray]]],
+        count: int,
+        blocks: Sequence[np.ndarray] | None = None,
+        original: np.ndarray | None = None,
+    ) -> _Row:
+        """Predict all versions at once, and return their losses."""
+        made = [version(v) for v in range(count)]
+        rows = np.concatenate([own for own, _ in made])
+        altered = [cloud for _, some in made for cloud in some]
+        base, score, base_losses = self.predicted, self.score, self.losses
+        if original is not None:
+            base, score = original, self.targets.score(original, self.index)
+            base_losses = self.targets.losses(base, self.index)
+        losses = np.full((count + 1, self.groups), np.nan)
+        losses[0] = self._sums(base_losses, np.arange(len(self.index)))
+        drops = []
+        if len(rows):
+            predicted = self.models.predict(altered, self.index[rows])
+            ends = np.cumsum([len(own) for own, _ in made])
+            for v, (own, values) in enumerate(
+                zip((own for own, _ in made), np.split(predicted, ends[:-1]), strict=True)
+            ):
+                if len(own):
+                    version_losses = self.targets.losses(values, self.index[own])
+                    losses[v + 1] = self._sums(version_losses, own)
+                    whole = base.copy()
+                    whole[own] = values
+                    drops.append(score - self.targets.score(whole, self.index))
+        versions = Versions(losses, blocks)
+        mean = float(versions.differences().sum() / len(self.index))
+        drop = float(np.mean(drops)) if drops else 0.0
+        return _Row(features, other, kind, versions, mean, drop)
+
+    def _sums(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the sum of values of clouds over each group; NaN for a group without any."""
+        group = self.group[rows]
+        sums = np.bincount(group, values, self.groups)
+        return np.where(np.bincount(group, minlength=self.groups) > 0, sums, np.nan)
+
+    def _donors(self) -> np.ndarray:
+        """Return the clouds that values are taken from: (versions, clouds); -1 for none.
+
+        In version v, a group has them from the v-th group after it in its block.
+        """
+        members = [np.flatnonzero(self.group == g) for g in range(self.groups)]
+        most = max(len(own) for own in self.blocks)
+        donors = np.full((max(most - 1, 1), len(self.index)), -1)
+        for own in self.blocks:
+            for i, g in enumerate(own):
+                for v in range(1, len(own)):
+                    source = self._rng.permutation(members[own[(i + v) % len(own)]])
+                    donors[v - 1, members[g]] = np.resize(source, len(members[g]))
+        return donors
+
+
+def _some_groups(explained: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the clouds of randomly drawn groups, about as many as are perturbed; or all."""
+    if len(explained) <= 1.5 * _PERTURBED:
+        return explained
+    names, sizes = np.unique(groups[explained], return_counts=True)
+    order = rng.permutation(len(names))
+    enough = int(np.searchsorted(np.cumsum(sizes[order]), _PERTURBED)) + 1
+    return explained[np.isin(groups[explained], names[order[:enough]])]
+
+
+def _blocks(parts: np.ndarray, repeats: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Divide the groups of each part into blocks, in which they exchange distributions."""
+    blocks: list[np.ndarray] = []
+    for part in np.unique(parts):
+        own = rng.permutation(np.flatnonzero(parts == part))
+        small = len(own) <= max(_SMALL_FOLD, repeats + 1)
+        blocks += np.array_split(own, 1 if small else len(own) // (repeats + 1))
+    return blocks
+
+
+def _names(given: Any, estimator: Any, clouds: Any) -> tuple[str, ...]:
+    """Return the names of the features, in the order of the estimator."""
+    if given is not None:
+        return tuple(map(str, given))
+    if hasattr(estimator, "feature_names_in_"):
+        return tuple(map(str, estimator.feature_names_in_))
+    if getattr(clouds, "has_names", False):
+        return tuple(clouds.feature_names)
+    return tuple(f"x{j}" for j in range(plain_clouds(clouds)[0].shape[1]))
+
+
+def _check_pairs(pairs: Pairs, names: Sequence[str]) -> list[tuple[int, int]]:
+    """Return pairs of positions; none for "top", which needs to know the features first."""
+    if pairs is None or pairs is False or pairs == "top":
+        return []
+    if pairs == "all":
+        return list(combinations(range(len(names)), 2))
+    if isinstance(pairs, str | bool) or not all(len(pair) == 2 for pair in pairs):
+        raise ValueError(
+            f"pairs={pairs!r}: expected 'top', 'all', None, or pairs of names of features"
+        )
+    found = []
+    for pair in pairs:
+        places = [_position(feature, names) for feature in pair]
+        if places[0] == places[1]:
+            raise ValueError(f"pairs has {pair!r}: expected two different features")
+        found.append((min(places), max(places)))
+    return sorted(set(found))
+
+
+def _position(feature: Any, names: Sequence[str]) -> int:
+    if feature in names:
+        return list(names).index(feature)
+    if isinstance(feature, int | np.integer) and 0 <= feature < len(names):
+        return int(feature)
+    raise ValueError(f"no feature {feature!r}: {suggest(str(feature), names)}")
+
+
+def _result(
+    rows: Sequence[_Row],
+    tested: np.ndarray,
+    sets: Sequence[tuple[int, ...]],
+    names: Sequence[str],
+    measured: _Measured,
+    models: Unseen,
+) -> Importance:
+    made: list[Reliance] = []
+    together: dict[tuple[int, ...], dict[str, tuple[float, float]]] = {}
+    for row, p in zip(rows, tested.tolist(), strict=True):
+        if len(row.features) > 1:
+            together.setdefault(row.features, {})[row.kind] = (row.importance, p)
+            continue
+        half = _half_width(row.versions.differences(), len(measured.index))
+        other = None if row.other is None else names[row.other]
+        made.append(
+            Reliance(
+                names[row.features[0]],
+                other,
+                row.kind,
+                row.importance,
+                p,
+                row.importance - half,
+                row.importance + half,
+                row.score,
+            )
+        )
+    unmeasured = {"distribution": (nan, nan), "covariation": (nan, nan)}
+    stand_ins = []
+    for own in sets:
+        (a, p_a), (b, p_b) = (together.get(own, unmeasured)[k] for k in unmeasured)
+        stand_ins.append(StandIns(tuple(names[j] for j in own), a, b, p_a, p_b))
+    smallest = {row.kind: smallest_p(row.versions, models.cross_fitted) for row in rows[:2]}
+    return Importance(
+        rows=tuple(sorted(made, key=lambda row: -row.importance)),
+        stand_ins=tuple(stand_ins),
+        feature_names=tuple(names),
+        loss=float(measured.losses.mean()),
+        score=measured.score,
+        score_name=measured.targets.score_name,
+        smallest_p=smallest,
+        clouds=len(measured.index),
+        groups=measured.groups,
+        repeats=measured.repeats,
+        models=models.how,
+    )
+
+
+def _half_width(differences: np.ndarray, clouds: int) -> float:
+    """Return half the width of the 95 % interval of the mean difference per cloud."""
+    G = len(differences)
+    if G < 2:
+        return nan
+    scaled = differences * G / clouds
+    return float(student_quantile(G - 1) * scaled.std(ddof=1) / np.sqrt(G))

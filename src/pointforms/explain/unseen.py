@@ -1,0 +1,194 @@
+"""Predictions for versions of clouds by models that have not seen these clouds."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
+
+from pointforms.estimators.held_out import held_out_folds
+from pointforms.estimators.training_clouds import fingerprints
+from pointforms.support.blame import warn_caller
+
+# With fewer groups than this, clones are fitted on two halves: a fold then has enough groups to
+# take values from, and p-values hold their level.
+_FEW_GROUPS = 25
+_FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """Models that predict clouds which they were not trained on.
+
+    Attributes
+    ----------
+    parts : ndarray of int, shape (N,)
+        Clouds of one part are predicted by the same models, which have seen none of them; -1 for
+        clouds that every model has seen.
+    predict : callable
+        Takes versions of clouds and the position of the cloud that each is a version of, and
+        returns probabilities (n, C), or numbers.
+    cross_fitted : bool
+        Whether models of one part were trained on the clouds of others.
+    how : str
+        Which models these are, for a sentence.
+    """
+
+    parts: np.ndarray
+    predict: Callable[[Sequence[Any], np.ndarray], np.ndarray]
+    cross_fitted: bool
+    how: str
+
+
+def unseen(
+    estimator: Any,
+    clouds: Sequence[Any],
+    targets: Any,
+    groups: np.ndarray | None,
+    covariates: Any,
+    batch: np.ndarray | None,
+    new: bool,
+    seed: int,
+) -> Unseen:
+    """Return models that have not seen the clouds they predict.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With `fit`, and `predict_proba` or `predict`.
+    clouds : sequence of ndarray, each of shape (n_i, D)
+        The clouds.
+    targets : CloudTargets
+        What is to be predicted for them.
+    groups : ndarray, shape (N,), or None
+        Clouds of one group stay in one fold.
+    covariates : data frame, mapping or array-like, or None
+        What is known about whole clouds.
+    batch : ndarray, shape (N,), or None
+        Batches.
+    new : bool
+        Whether the estimator was not trained on any of the clouds, and is used as it is.
+    seed : int
+        Seed of folds and fits.
+    """
+
+    def given(of: np.ndarray) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        if covariates is not None:
+            options["covariates"] = _rows(covariates, of)
+        if batch is not None:
+            options["batch"] = batch[of]
+        return options
+
+    known = None
+    if getattr(estimator, "training_clouds_", None) is not None:
+        known = estimator.training_positions(clouds)
+    if new:
+        if known is not None and (known >= 0).any():
+            warn_caller(
+                f"{int((known >= 0).sum())} of {len(clouds)} clouds are training clouds of this "
+                f"{type(estimator).__name__}, which new=True denies: their importance is that of "
+                "what it has learned by heart"
+            )
+
+        def predict_new(versions: Sequence[Any], of: np.ndarray) -> np.ndarray:
+            return np.asarray(targets.predicted(estimator, versions, given(of)))
+
+        everything = np.zeros(len(clouds), dtype=np.int64)
+        return Unseen(everything, predict_new, False, "the model as it is")
+    if known is not None and (known < 0).any():
+        first = int(known.argmin())
+        raise ValueError(
+            f"{int((known < 0).sum())} of {len(clouds)} clouds, the first at {first}, "
+            f"are not those that this {type(estimator).__name__} was fitted on: pass these, or "
+            "new=True if it was fitted on none of the clouds"
+        )
+    if known is not None:
+        members = estimator.unseen_members(known)
+        if members.shape[1]:
+            parts = np.unique(members, axis=0, return_inverse=True)[1].reshape(-1)
+            parts[~members.any(1)] = -1
+            if (parts < 0).any():
+                warn_caller(
+                    f"{int((parts < 0).sum())} clouds are left out: equal ones are in other folds"
+                )
+
+            def predict_members(versions: Sequence[Any], of: np.ndarray) -> np.ndarray:
+                predicted = estimator.predict_out_of_fold(versions, known[of], **given(of))
+                return np.asarray(predicted)
+
+            return Unseen(parts, predict_members, True, "members that did not train on the cloud")
+    return _cross_fitted(estimator, clouds, targets, groups, given, seed)
+
+
+def _cross_fitted(
+    estimator: Any,
+    clouds: Sequence[Any],
+    targets: Any,
+    groups: np.ndarray | None,
+    given: Callable[[np.ndarray], dict[str, Any]],
+    seed: int,
+) -> Unseen:
+    """Fit a clone on the complement of every fold."""
+    names = _with_equal_clouds(clouds, groups)
+    few = len(np.unique(names)) < _FEW_GROUPS
+    divisions = held_out_folds(
+        targets.for_folds, names, 2 if few else _FOLDS, seed, targets.stratify
+    )
+    if not len(divisions):
+        raise ValueError(
+            "too few groups to fit the model without some of them: expected at least two per class"
+        )
+    folds = divisions[0]
+    fitted = []
+    for fold in np.unique(folds):
+        train = np.flatnonzero(folds != fold)
+        one = clone(estimator)
+        options = given(train)
+        if groups is not None and "groups" in inspect.signature(one.fit).parameters:
+            options["groups"] = groups[train]
+        parameters = one.get_params(deep=False)
+        if "random_state" in parameters and parameters["random_state"] is None:
+            one.set_params(random_state=(seed + int(fold)) % 2**31)
+        fitted.append(one.fit([clouds[i] for i in train], targets.given[train], **options))
+
+    def predict(versions: Sequence[Any], of: np.ndarray) -> np.ndarray:
+        result: np.ndarray | None = None
+        for fold, one in enumerate(fitted):
+            rows = np.flatnonzero(folds[of] == fold)
+            if len(rows):
+                some = targets.predicted(one, [versions[i] for i in rows], given(of[rows]))
+                if result is None:
+                    result = np.zeros((len(versions), *some.shape[1:]))
+                result[rows] = some
+        assert result is not None
+        return result
+
+    return Unseen(folds, predict, True, f"{len(fitted)} refits that did not train on the cloud")
+
+
+def _with_equal_clouds(clouds: Sequence[Any], groups: np.ndarray | None) -> np.ndarray:
+    """Return groups (N,) in which equal clouds are together."""
+    texts = np.unique(fingerprints(clouds), return_inverse=True)[1]
+    names = np.arange(len(clouds)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    size = int(names.max()) + 1
+    total = size + int(texts.max()) + 1
+    graph = coo_array((np.ones(len(names)), (names, size + texts)), shape=(total, total))
+    return np.asarray(connected_components(graph, directed=False)[1][names])
+
+
+def _rows(values: Any, index: np.ndarray) -> Any:
+    """Return rows of a data frame, of the columns of a mapping, or of an array."""
+    if hasattr(values, "iloc"):
+        return values.iloc[index]
+    if isinstance(values, Mapping):
+        return {name: _rows(column, index) for name, column in values.items()}
+    if isinstance(values, list | tuple):
+        return [values[i] for i in index]
+    return values[index]
