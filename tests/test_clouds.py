@@ -7,7 +7,8 @@ import scipy.sparse
 import torch
 
 import pointforms as pf
-from pointforms.clouds import Clouds, as_cloud, as_clouds, cloud_list, plain_clouds
+from pointforms.cloud import as_cloud
+from pointforms.clouds import Clouds, as_clouds, cloud_list, plain_clouds
 
 
 def test_float32_stays_and_everything_else_becomes_float64():

@@ -14,7 +14,8 @@ import torch
 from pydantic import FiniteFloat, NonNegativeInt, PositiveInt
 from sklearn.utils.validation import check_is_fitted
 
-from pointforms.clouds import cloud_list, features_of, plain_clouds
+from pointforms.cloud import features_of
+from pointforms.clouds import cloud_list, plain_clouds
 from pointforms.estimators import saving
 from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
 from pointforms.estimators.covariates import (

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.clouds import CloudLike, as_cloud
+from pointforms.cloud import CloudLike, as_cloud
 from pointforms.geometry.bandwidth import steepest, wide_exponents
 from pointforms.geometry.density import local_scale
 from pointforms.geometry.evidence import Evidence

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from pointforms.clouds import CloudLike, as_cloud
+from pointforms.cloud import CloudLike, as_cloud
 from pointforms.geometry.affinity import geometry_of_affinities
 from pointforms.geometry.assemble import fields_of_geometry
 from pointforms.geometry.choice import Votes

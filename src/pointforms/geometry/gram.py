@@ -13,7 +13,8 @@ from typing import Literal, TypeVar
 import torch
 from torch import Tensor
 
-from pointforms.clouds import CloudLike, Clouds, as_clouds
+from pointforms.cloud import CloudLike
+from pointforms.clouds import Clouds, as_clouds
 from pointforms.geometry.assemble import fields_of_geometry
 from pointforms.geometry.batches import batches
 from pointforms.geometry.cache import FieldCache

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from pointforms.clouds import CloudLike
+from pointforms.cloud import CloudLike
 from pointforms.geometry.geometry import Geometry
 from pointforms.geometry.settings import (
     BandwidthPolicy,

@@ -27,7 +27,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from pointforms.clouds import cloud_list, features_of
+from pointforms.cloud import features_of
+from pointforms.clouds import cloud_list
 from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.targets import ClassTargets
