@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import softmax
 
 from pointforms.estimators.classifies_clouds import ClassifiesClouds
-from pointforms.estimators.network_estimator import NetworkEstimator, mean_by_row
+from pointforms.estimators.member_outputs import mean_by_row, outputs_out_of_fold
+from pointforms.estimators.network_estimator import NetworkEstimator
 from pointforms.estimators.prediction import class_probabilities
 
 
@@ -22,6 +23,6 @@ class NetworkClassifier(ClassifiesClouds, NetworkEstimator):  # type: ignore[mis
 
     def _predict_out_of_fold(self, clouds: Any, of: Any, covariates: Any, batch: Any) -> np.ndarray:
         """Return class probabilities by members that held out the training clouds `of`: (N, C)."""
-        found = self._out_of_fold(clouds, of, covariates, batch)
+        found = outputs_out_of_fold(self, clouds, of, covariates, batch)
         parts = [(rows, softmax(outputs, axis=1)) for rows, outputs in found]
         return mean_by_row(parts, len(clouds))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -23,7 +23,6 @@ from pointforms.estimators.ensemble import Ensemble, train_ensemble
 from pointforms.estimators.fits import Fit, Fitted, Schedule, Store
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.plans import Recipe
-from pointforms.estimators.prediction import apply
 from pointforms.estimators.scaled_clouds import ScalesClouds
 from pointforms.estimators.targets import Targets
 from pointforms.estimators.trainer import train
@@ -323,88 +322,10 @@ class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  
         origin: Any = first_member(self.model_).origin
         return self._make_store_with(prepared, origin, covariates, batch, np.arange(count), count)
 
-    def predict_member(
-        self,
-        member: int,
-        prepared: Sequence[Any],
-        covariates: Any = None,
-        batch: np.ndarray | None = None,
-        rows: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return the outputs of one member, logits or standardised numbers: (n, outputs).
-
-        Parameters
-        ----------
-        member : int
-            The position of the member.
-        prepared : sequence
-            What `prepare` returned for some clouds.
-        covariates : data frame, mapping or array-like, or None, default None
-            Covariates of all clouds.
-        batch : ndarray, shape (n,), or None, default None
-            The batches of these clouds, for frame="batch".
-        rows : ndarray of int, shape (n,), or None, default None
-            The rows of the covariates that belong to these clouds; None takes all.
-        """
-        network: Any = self.model_.members[member]
-        rows = np.arange(len(prepared)) if rows is None else rows
-        count = len(rows) if covariates is None else _rows_of(covariates)
-        store = self._make_store_with(prepared, network.origin, covariates, batch, rows, count)
-        outputs: np.ndarray = apply(network, store).double().cpu().numpy()
-        return outputs
-
-    def _out_of_fold(self, clouds: Any, of: Any, covariates: Any, batch: Any) -> list[Any]:
-        """Return rows and outputs of each member for altered clouds that it has not seen."""
-        check_is_fitted(self, "model_")
-        if not hasattr(self, "held_out_"):
-            raise ValueError(
-                f"this {type(self).__name__} has no members that hold out training clouds: "
-                "expected one that was fitted with members=5, say, by this version"
-            )
-        clouds = cloud_list(clouds)
-        positions = self._checked_positions(of, len(clouds))
-        batch = self._checked_batch(batch, len(clouds))
-        prepared = self.prepare_for_prediction(clouds)
-        found = []
-        for member, unseen in enumerate(self.unseen_members(positions).T):
-            rows = np.flatnonzero(unseen)
-            if len(rows):
-                some = [prepared[i] for i in rows]
-                own = None if batch is None else batch[rows]
-                found.append((rows, self.predict_member(member, some, covariates, own, rows)))
-        return found
-
     def count_parameters(self) -> int:
         """Return the number of trainable parameters of the fitted network."""
         check_is_fitted(self, "model_")
         return sum(p.numel() for p in self.model_.parameters() if p.requires_grad)
-
-
-def _rows_of(covariates: Any) -> int:
-    """Return the number of rows of covariates."""
-    if isinstance(covariates, Mapping):
-        return len(next(iter(covariates.values()), ()))
-    return len(covariates)
-
-
-def mean_by_row(found: Sequence[tuple[np.ndarray, np.ndarray]], count: int) -> np.ndarray:
-    """Return the mean of values that belong to rows: (count, ...); NaN for a row without any.
-
-    Examples
-    --------
-    >>> values = np.array([[1.0], [3.0]])
-    >>> mean_by_row([(np.array([0, 1]), values), (np.array([0]), values[1:])], 3)
-    array([[ 2.],
-           [ 3.],
-           [nan]])
-    """
-    width = found[0][1].shape[1:] if found else (1,)
-    total, times = np.zeros((count, *width)), np.zeros(count)
-    for rows, values in found:
-        total[rows] += values
-        times[rows] += 1
-    with np.errstate(invalid="ignore"):
-        return np.asarray(total / times[:, None])
 
 
 def _start_at(model: nn.Module, guess: np.ndarray) -> None:

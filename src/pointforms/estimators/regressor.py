@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pointforms.estimators.network_estimator import mean_by_row
+from pointforms.estimators.member_outputs import mean_by_row, outputs_out_of_fold
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.predicts_numbers import TARGET_UNITS, PredictsNumbers
@@ -80,4 +80,5 @@ class PointFormRegressor(PredictsNumbers, PointFormEstimator):  # type: ignore[m
 
     def _predict_out_of_fold(self, clouds: Any, of: Any, covariates: Any, batch: Any) -> np.ndarray:
         """Return numbers by members that held out the training clouds `of`: (N, targets)."""
-        return mean_by_row(self._out_of_fold(clouds, of, covariates, batch), len(clouds))
+        found = outputs_out_of_fold(self, clouds, of, covariates, batch)
+        return mean_by_row(found, len(clouds))

@@ -12,43 +12,37 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from pointforms.clouds import cloud_list, plain_clouds
-from pointforms.estimators.batch_centers import batch_centers, learn_batch_centers
+from pointforms.clouds import plain_clouds
+from pointforms.estimators.batch_centers import learn_batch_centers
 from pointforms.estimators.covariates import (
     CovariateColumn,
-    encode_covariates,
     learn_covariates,
 )
 from pointforms.estimators.held_out import MOST_PARTS, held_out_folds
 from pointforms.estimators.network_estimator import check_device
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.estimators.targets import ClassTargets, Targets
-from pointforms.estimators.training_clouds import UNKNOWN, KnowsTrainingClouds, fingerprints
+from pointforms.estimators.training_clouds import UNKNOWN, fingerprints
 from pointforms.estimators.units import Scale
-from pointforms.explain.prediction import PooledForms
 from pointforms.geometry.settings import Dimension, GramSettings
 from pointforms.models.portfolio.common_prior import with_common_prior
 from pointforms.models.portfolio.contributions import Contribution, contribution
 from pointforms.models.portfolio.fold_models import FoldModels
-from pointforms.models.portfolio.form_parts import pooled_forms
 from pointforms.models.portfolio.geometry_part import (
     GeometryOptions,
     SharedGeometry,
     fit_point_forms,
 )
-from pointforms.models.portfolio.heads import HEADS, Head
+from pointforms.models.portfolio.heads import HEADS
+from pointforms.models.portfolio.parts_prediction import PredictsByParts
 from pointforms.models.portfolio.pooling import Pool, constant_output, cross_fitted_pool
-from pointforms.models.portfolio.saved_portfolio import SavesPortfolio, networks_of
-from pointforms.summaries import PooledSummaries
+from pointforms.models.portfolio.saved_portfolio import SavesPortfolio
 from pointforms.support.blame import warn_caller
-from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import Count, NotEmpty, Positive, RandomState, shown
 from pointforms.support.progress import track
 from pointforms.support.saved_classes import register_class
@@ -67,8 +61,7 @@ _POINTS, _HIDDEN = 64, (32, 32)
 @dataclass(kw_only=True, eq=False, repr=False)
 class CloudPortfolio(
     SavesPortfolio,
-    KnowsTrainingClouds,
-    TakesClouds,
+    PredictsByParts,
     BaseEstimator,  # type: ignore[misc]
     ABC,
 ):
@@ -149,12 +142,6 @@ class CloudPortfolio(
         check_device(self.device)
         if len(set(self.parts)) < len(self.parts):
             raise ValueError(f"parts={shown(self.parts)}: expected different names")
-
-    def prepare(self, clouds: Any) -> list[Tensor]:
-        """Return the clouds, checked; a portfolio computes everything else in `fit`."""
-        return plain_clouds(self._by_name(cloud_list(clouds)))
-
-    # --- fitting ----------------------------------------------------------------------------
 
     def _fit(self, clouds: Any, targets: Targets, groups: Any, covariates: Any, batch: Any) -> None:
         start = perf_counter()
@@ -315,122 +302,6 @@ class CloudPortfolio(
     @abstractmethod
     def _scores(self, targets: Targets, predicted: np.ndarray) -> dict[str, float]:
         """Return the scores of out-of-fold predictions, the most important first."""
-
-    # --- the fitted portfolio ---------------------------------------------------------------
-
-    def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray:
-        """Return pooled predictions, probabilities or standardised numbers: (N, K)."""
-        check_is_fitted(self, "pool_")
-        pooled: np.ndarray = self.pool_.predict(self._predict_parts(clouds, covariates, batch))
-        return pooled
-
-    def pooled_forms(self, clouds: Any) -> PooledForms:
-        """Return the point-forms, and the output for some clouds, as explanations need them.
-
-        Parameters
-        ----------
-        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-            The clouds.
-
-        Returns
-        -------
-        PooledForms
-        """
-        check_is_fitted(self, "pool_")
-        return pooled_forms(self, clouds)
-
-    def _predict_parts(
-        self, clouds: Any, covariates: Any, batch: Any, fields: Any = None
-    ) -> np.ndarray:
-        """Return the predictions of every part, given Gram fields or without: (parts, N, K)."""
-        points, summaries = self._inputs_of_parts(clouds, covariates, batch)
-        results = []
-        for part in self.parts_.values():
-            if isinstance(part, Head):
-                results.append(part.predict(summaries))
-                continue
-            if fields is None:  # all networks share their geometry
-                fields = part.prepare(points)
-            probabilities = hasattr(part, "classes_")
-            results.append(part.predict_proba(fields) if probabilities else part.predict(fields))
-        return np.stack(results)
-
-    def _inputs_of_parts(
-        self, clouds: Any, covariates: Any, batch: Any
-    ) -> tuple[list[Tensor], np.ndarray]:
-        """Return clouds as the networks read them, and their summaries (N, f)."""
-        points = self.prepare(clouds)
-        self._check_width(points[0].shape[1])
-        if hasattr(self, "batch_centers_"):
-            if batch is None:
-                raise ValueError("batch is None: expected the batch of each cloud, as in fit")
-            points = self._centred(points, one_per_cloud("batch", batch, len(points)))
-        elif batch is not None:
-            raise ValueError("batch is given, but fit had none")
-        return points, self._summaries(points, covariates, len(points))
-
-    def _held_out_by_member(self) -> list[np.ndarray]:
-        if not hasattr(self, "fold_models_"):
-            return []
-        own = self.fold_models_
-        return [np.flatnonzero(own.folds == fold) for fold in range(len(own.weights))]
-
-    def _predict_out_of_fold(self, clouds: Any, of: Any, covariates: Any, batch: Any) -> np.ndarray:
-        """Return pooled predictions for versions of training clouds, by models without them."""
-        check_is_fitted(self, "pool_")
-        if not hasattr(self, "fold_models_"):
-            raise ValueError(
-                f"this {type(self).__name__} was saved by an older version, which did not keep the "
-                "folds of the training clouds: fit it again"
-            )
-        own = self.fold_models_
-        points, summaries = self._inputs_of_parts(clouds, covariates, batch)
-        positions = self._checked_positions(of, len(points))
-        networks = networks_of(self.parts_)
-        fields = networks[0].prepare(points) if networks else []
-        result = np.full((len(points), len(self.pool_.constant)), np.nan)
-        for fold, unseen in enumerate(self.unseen_members(positions).T):
-            rows = np.flatnonzero(unseen)
-            if not len(rows):
-                continue
-            some = [fields[i] for i in rows] if networks else []
-            parts = [
-                part.predict_fold(summaries[rows], fold)
-                if isinstance(part, Head)
-                else part.predict_member(fold, some)
-                for part in self.parts_.values()
-            ]
-            if self.pool_.probabilities:
-                parts = [
-                    values if isinstance(part, Head) else softmax(values, axis=1)
-                    for part, values in zip(self.parts_.values(), parts, strict=True)
-                ]
-            result[rows] = own.pooled(np.stack(parts), fold, self.pool_)
-        return result
-
-    def _summaries(
-        self, points: Sequence[Tensor], covariates: Any, count: int, rows: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return pooled summaries, and beside them covariates, or some rows of them: (N, f)."""
-        values: np.ndarray = PooledSummaries().fit_transform(points)
-        learned = getattr(self, "covariates_", None)
-        if learned is None:
-            if covariates is not None:
-                raise ValueError("covariates are given, but fit had none")
-            return values
-        if covariates is None:
-            names = ", ".join(column["name"] for column in learned)
-            raise ValueError(f"covariates is None: expected those of fit, {names}")
-        return np.hstack([values, encode_covariates(covariates, learned, count, rows)])
-
-    def _centred(self, points: Sequence[Tensor], batch: np.ndarray) -> list[Tensor]:
-        centers = batch_centers(points, batch, self.batch_centers_)
-        return [
-            (cloud.double().cpu() - center).to(
-                cloud.dtype if cloud.dtype.is_floating_point else center.dtype
-            )
-            for cloud, center in zip(points, centers, strict=True)
-        ]
 
 
 def _placed(values: np.ndarray, kept: np.ndarray, count: int) -> np.ndarray:
