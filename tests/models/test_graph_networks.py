@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pointforms.models.batches import GraphStore
-from pointforms.models.graph_networks import GCN, GIN, GraphSAGE, GraphTransformer
+from pointforms.models.graph_networks import GCN, GIN, DeepGIN, GraphSAGE, GraphTransformer
 from pointforms.models.neighbor_graphs import cloud_graphs
 
 
@@ -42,3 +42,24 @@ def test_dense_attention_equals_that_over_edges(rng, monkeypatch):
     dense = model(batch)
     monkeypatch.setattr(module, "_DENSE", 0)
     torch.testing.assert_close(model(batch), dense)
+
+
+def test_deep_gin_is_the_published_network_over_edges(rng):
+    """Messages of PyTorch Geometric, and a readout of every layer."""
+    from torch_geometric.nn import GINConv
+
+    store = GraphStore(cloud_graphs(clouds_of(rng, (6, 15)), 4), torch.float64, "cpu")
+    batch = store.gather(torch.arange(2))
+    model = DeepGIN(3, 2, hidden=8, layers=2).double().eval()
+    torch.nn.init.normal_(model.epsilon)
+    h, edges = batch.points.flatten(0, 1), batch.edge_index()
+    layers = [h]
+    for epsilon, update in zip(model.epsilon, model.updates, strict=True):
+        message = GINConv(torch.nn.Identity(), eps=epsilon.item()).double()(layers[-1], edges)
+        for linear in update.maps:  # norms of a network that has not been trained do nothing
+            message = torch.relu(linear(message))
+        layers.append(message)
+    for cloud, n in enumerate((6, 15)):
+        pooled = [layer.view(2, 15, -1)[cloud, :n].mean(0) for layer in layers]
+        expected = sum(head(mean) for head, mean in zip(model.heads, pooled, strict=True))
+        torch.testing.assert_close(model(batch)[cloud], expected, rtol=1e-4, atol=1e-4)

@@ -202,7 +202,7 @@ def read_manifest(source: str | os.PathLike[str]) -> Manifest:
     >>> import pointforms.bench as bench
     >>> manifest = bench.read_manifest("synthetic-quick")
     >>> manifest.title, len(manifest.rows()), manifest.fits
-    ('Synthetic tasks, quick', 40, 80)
+    ('Synthetic tasks, quick', 48, 96)
     """
     label, text, folder = _find(source)
     try:

@@ -12,6 +12,7 @@ from torch_geometric.nn import GCNConv, GINConv, SAGEConv, TransformerConv
 
 from pointforms.models.batches import GraphBatch, Weights
 from pointforms.models.layers import Standardized, mean_pool
+from pointforms.nn.network import FeatureNorm
 
 # Clouds of up to this many points attend by masked dense products, ten times faster than by edges.
 _DENSE = 512
@@ -58,6 +59,48 @@ class GIN(_GraphNetwork):
 
     def convolution(self, inputs: int, outputs: int) -> nn.Module:
         return GINConv(nn.Linear(inputs, outputs), train_eps=True)  # type: ignore[no-any-return]
+
+
+class _Perceptron(nn.Module):
+    """The two layers of an MLP, each a linear map, batch normalisation and ReLU."""
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.maps = nn.ModuleList([nn.Linear(inputs, hidden), nn.Linear(hidden, hidden)])
+        self.norms = nn.ModuleList([FeatureNorm(hidden), FeatureNorm(hidden)])
+
+    def forward(self, h: Tensor, counted: Tensor) -> Tensor:
+        for linear, norm in zip(self.maps, self.norms, strict=True):
+            h = torch.relu(norm(linear(h), counted))
+        return h
+
+
+class DeepGIN(Standardized):
+    """Graph isomorphism network as its authors use it (Xu and others, 2019, section 7).
+
+    Layer l computes h ← MLP((1 + ε_l) h + Σ_neighbours h), with an MLP of two layers, batch
+    normalisation of every hidden layer, and a trained ε_l. There are five layers, the input
+    counted. The readout uses all of them: the sum over layers of a linear map of the mean over the
+    points. :class:`GIN` has the size of the paper on point-forms instead: one linear map per layer.
+    """
+
+    def __init__(self, features: int, outputs: int, hidden: int = 64, layers: int = 4) -> None:
+        super().__init__(features)
+        widths = [features] + [hidden] * layers
+        self.epsilon = nn.Parameter(torch.zeros(layers))
+        self.updates = nn.ModuleList(_Perceptron(width, hidden) for width in widths[:-1])
+        self.heads = nn.ModuleList(nn.Linear(width, outputs) for width in widths)
+
+    def forward(self, batch: GraphBatch, counts: Tensor | None = None) -> Tensor:
+        A, real = batch.adjacency("sum"), batch.real
+        # neither padding nor clouds that fill up a batch belong to its statistics
+        counted = (real if counts is None else real * counts[:, None]).flatten()
+        h = self.standardized(batch.points).flatten(0, 1)
+        out: Tensor = self.heads[0](mean_pool(h.view(*real.shape, -1), real))
+        for l, update in enumerate(self.updates):
+            h = update((1 + self.epsilon[l]) * h + A @ h, counted)
+            out = out + self.heads[l + 1](mean_pool(h.view(*real.shape, -1), real))
+        return out
 
 
 class GraphSAGE(_GraphNetwork):

@@ -33,6 +33,7 @@ NETWORKS: dict[str, tuple[Literal["points", "graph", "complex", "pyramid"], str,
     "point-transformer": ("pyramid", "hierarchical_networks", "PointTransformer"),
     "gcn": ("graph", "graph_networks", "GCN"),
     "gin": ("graph", "graph_networks", "GIN"),
+    "deep-gin": ("graph", "graph_networks", "DeepGIN"),
     "graphsage": ("graph", "graph_networks", "GraphSAGE"),
     "graph-transformer": ("graph", "graph_networks", "GraphTransformer"),
     "tdl": ("complex", "simplicial", "SimplicialNetwork"),
@@ -74,7 +75,7 @@ class NeuralClassifier(NetworkClassifier):
     ----------
     network : str, default "mlp"
         "mlp", "set-transformer", "attention-mil", "pointnet", "pointnet++", "point-transformer",
-        "gcn", "gin", "graphsage", "graph-transformer" or "tdl".
+        "gcn", "gin", "deep-gin", "graphsage", "graph-transformer" or "tdl".
     neighbors : int or "auto", default "auto"
         Number of nearest neighbours of a point in the graphs, not counting itself. "auto" is the
         square root of the number of points of a cloud, at most 32: with a fixed number, the graphs

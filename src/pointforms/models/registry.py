@@ -132,6 +132,10 @@ MODELS: dict[str, Model] = {
     "gcn": _neural("gcn", "GCN", "graph", epochs=100, patience=30),
     # its sums grow with the neighbours
     "gin": _neural("gin", "GIN", "graph", neighbors=8, weight_decay=1.0, epochs=100, patience=30),
+    # as in the paper on GIN, where "gin" has the size of the paper on point-forms
+    "deep-gin": _neural(
+        "deep-gin", "Deep GIN", "graph", neighbors=8, frame="cloud", epochs=100, patience=30
+    ),
     "graphsage": _neural("graphsage", "GraphSAGE", "graph", epochs=100, patience=30),
     "graph-transformer": _neural(
         "graph-transformer", "GraphTransformer", "graph", learning_rate=2e-3
