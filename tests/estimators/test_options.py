@@ -78,6 +78,7 @@ INVALID: dict[str, list[Any]] = {
     "readout": WORD,
     "scale": [value for value in WORD if value is not None],
     "search": WORD,
+    "sees": ["owm", "", 1, None, True, NAN, (), [-1], [1.5], [True], [None], {"CD4"}],
     "spectra": FLAG,
     "spectrum": WORD,
     "terms": COUNT,

@@ -53,6 +53,7 @@ POINT_FORMS: dict[str, tuple[Any, ...]] = {
     "readout": ("tri", "flat", "diag", "pool", "gram", "mean"),
     "coefficients": ("dense", "wedge", "sparse"),
     "terms": (0, 1, 3),
+    "sees": ("all", "own", [0], ["CD4"], [60], [0, 0], (), "some", 1, np.array([0])),
     "hidden": (16, (), (3,), [3, 4], (0,), (-1,), (2.5,), "8", np.array([3])),
     "head": (0, 1, 5, -1, 2.5),
     "measure": ("uniform", "volume", "volume-normalized", "counts"),

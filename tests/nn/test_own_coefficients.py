@@ -169,3 +169,9 @@ def test_networks_share_out_the_hidden_units():
 def test_too_many_coefficients_are_refused():
     with pytest.raises(ValueError, match='use coefficients="wedge"'):
         PointForms(300, 3, 8, sees="own")
+
+
+@pytest.mark.parametrize("sees", ["owm", [], [D], [-1]])
+def test_what_cannot_be_seen_is_refused(sees):
+    with pytest.raises(ValueError, match=r"sees=.*expected .*places"):
+        PointForms(D, 1, sees=sees)

@@ -22,6 +22,7 @@ from pointforms.nn.comparison import (
 )
 from pointforms.nn.own_coefficients import OwnCoefficients
 from pointforms.nn.stores import FormBatch
+from pointforms.support.options import shown
 
 CoefficientKind = Literal["dense", "wedge"]
 #: The features that a coefficient reads: all, those of its own basis form, or some by their places.
@@ -91,7 +92,8 @@ class PointForms(nn.Module):
         if not self.wedge:
             check_count(features, degree, forms)
         self.network: DenseCoefficients | WedgeCoefficients | OwnCoefficients
-        if sees == "own" and degree >= 1:
+        _check_sees(sees, features)
+        if isinstance(sees, str) and sees == "own" and degree >= 1:
             slots, count = (1, forms * terms * degree) if self.wedge else (degree, forms)
             self.network = OwnCoefficients(features, slots, count, hidden, inputs)
             return
@@ -178,3 +180,12 @@ class PointForms(nn.Module):
             for p, v in zip(x.flatten(0, 1).split(size), V.split(size), strict=True)
         ]
         return compare_pulled(torch.cat(blocks).unflatten(0, (B, n)), batch.weights)
+
+
+def _check_sees(sees: Sees, features: int) -> None:
+    """Raise an error unless coefficients can read what they are to see."""
+    if isinstance(sees, str):
+        if sees not in ("all", "own"):
+            raise ValueError(f"sees={sees!r}: expected 'all', 'own', or places of features")
+    elif not len(sees) or not all(0 <= place < features for place in sees):
+        raise ValueError(f"sees={shown(sees)}: expected places below {features}")
