@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from sklearn.utils.validation import check_is_fitted
+
 if TYPE_CHECKING:
     from pointforms.explain.importance_table import Importance
 
@@ -63,6 +65,7 @@ class ExplainsItself:
         """
         from pointforms.explain.importance import importance
 
+        check_is_fitted(self)
         return importance(
             self,
             clouds,
