@@ -8,23 +8,27 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pointforms.bench import read_csv, results_tables
-from pointforms.bench.results_table import every_row
+from pointforms.bench import across_tasks_table, compare, read_csv, results_tables
+from pointforms.bench.results_table import every_row, results_table
 from pointforms.paper.numbers import paper_value
 from pointforms.support.files import write_text
 from pointforms.support.table import Table
 
 RESULTS = Path(__file__).parent / "results"
-#: The studies, and the model that all others are tested against (None: the selected point-form).
-STUDIES = {"synthetic": None, "pdo": None, "prediction": "cloud-classifier"}
+STUDIES = sorted(file.name.removesuffix("-fits.csv") for file in RESULTS.glob("*-fits.csv"))
+#: The model that all others are tested against, where it is not the selected point-form.
+REFERENCES = {"prediction": "cloud-classifier"}
 
 
 def tables_of(study: str) -> list[Table]:
     """Return the tables of a study, computed from its fits."""
     records = read_csv(RESULTS / f"{study}-fits.csv")
+    reference = REFERENCES.get(study)
+    if reference is not None:
+        comparisons = compare(records, published=paper_value, reference=reference)
+        return [across_tasks_table(comparisons), *map(results_table, comparisons)]
     by_row = every_row(records)
-    tables = results_tables(records, published=paper_value, reference=STUDIES[study])
-    return tables + ([] if by_row is None else [by_row])
+    return results_tables(records, published=paper_value) + ([] if by_row is None else [by_row])
 
 
 def refreshed(page: str, tables: list[Table]) -> str:
