@@ -15,18 +15,21 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
 import typer
 import yaml
 from docs.refresh_results import STUDIES, refreshed, tables_of
 from tests.helpers.public_names import public_objects
 
+from pointforms.bench import read_csv
 from pointforms.bench.manifest import shipped
 from pointforms.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
+SUMMARIES = ("random-forest", "logistic-regression", "svm")
 # Generated results contain no commands for the reader.
 PAGES = sorted(p for p in DOCS.rglob("*.md") if p.parent.name not in ("tables", "results"))
 FENCE = re.compile(r"^```(?P<kind>.*?)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
@@ -189,13 +192,46 @@ def test_results_of_the_readme_are_those_of_the_results_page():
     parts = re.split(r"^### ", (DOCS / "results" / "synthetic.md").read_text("utf-8"), flags=re.M)
     tasks = {part.splitlines()[0]: part for part in parts}
     for page in (README, DOCS / "comparisons.md"):
-        lines = re.findall(r"^\| (.+ ± .+) \|$", page.read_text("utf-8"), re.MULTILINE)
+        lines = re.findall(r"^\| (.+ ± .+ \d × \d) \|$", page.read_text("utf-8"), re.MULTILINE)
         assert len(lines) >= 9
         for line in lines:
             _, circles, rna, _ = line.split(" | ")
             for task, cell in (("circles-vs-lines", circles), ("rna-velocity", rna)):
                 (estimate,) = re.findall(r"[01]\.\d{3} ± [01]\.\d{3}", cell)
                 assert estimate in tasks[task], f"{page.name}: {estimate} is not in {task}"
+
+
+# The first words of a line of the table on the page "Which estimator", and the task they stand for.
+MEASURED_TASKS = {"kidney, eGFR": "kidney-2.parquet", "kidney, three": "kidney-3.parquet"}
+
+
+def test_the_portfolio_in_the_readme_is_that_of_its_results_page():
+    """Every line about a model of summaries has the numbers of the table across tasks."""
+    page = (DOCS / "results" / "prediction.md").read_text("utf-8")
+    table = page.partition("### Across")[2].partition("###")[0]
+    measured = {line.split(" | ")[0]: line for line in re.findall(r"^\| (.+) \|$", table, re.M)}
+    lines = re.findall(r"^\| (.+ ± .+ of 36) \|$", README.read_text("utf-8"), re.M)
+    assert len(lines) == 3
+    for line in lines:
+        model, rank, over_all, real, behind = line.split(" | ")
+        cells = measured[model].split(" | ")
+        assert [rank, over_all, real, behind] == [cells[1], *cells[3:5], f"{cells[6]} of 36"]
+
+
+def test_measured_means_are_those_of_the_fits():
+    """The table on the page "Which estimator" has the mean AUROC over all fits of a task."""
+    fits: dict[tuple[str, str], list[float]] = {}
+    for record in read_csv(DOCS / "results" / "prediction-fits.csv"):
+        if record.row.model in ("cloud-classifier", *SUMMARIES):
+            fits.setdefault((record.row.task, record.row.model), []).append(record.auroc)
+    page = (DOCS / "estimators.md").read_text("utf-8")
+    lines = [line.split(" | ") for line in re.findall(r"^\| (.+\d\.\d{3}) \|$", page, re.M)]
+    assert len(lines) == 12
+    for first, _, *cells in lines:
+        (task,) = [v for k, v in MEASURED_TASKS.items() if first.startswith(k)] or [first]
+        for model, cell in zip(("cloud-classifier", *SUMMARIES), cells, strict=True):
+            assert len(fits[task, model]) == 15
+            assert f"{np.mean(fits[task, model]):.3f}" == cell, f"{task}, {model}"
 
 
 @pytest.mark.parametrize("study", STUDIES)
