@@ -80,7 +80,7 @@ class Loadings:
         Parameters
         ----------
         importance : (components,) array
-            One number per component, at least 0, such as the importance of dx^c in a salience.
+            One number per component, at least 0, such as what `explain` found for each component.
         """
         given = np.asarray(importance, dtype=np.float64)
         if given.shape != (len(self.component_names),):
