@@ -56,7 +56,7 @@ def importance(table: Importance, most: int = 20, *, path: PathLike | None = Non
     names = list(dict.fromkeys(row.name for row in table.rows))[:most]
     figure = style.new_figure(0.9 + 0.24 * len(names))
     for axes, (kind, title) in zip(
-        figure.subplots(1, 2, sharey=True), _TITLES.items(), strict=True
+        figure.subplots(1, 2, sharex=True, sharey=True), _TITLES.items(), strict=True
     ):
         rows = {row.name: row for row in table.rows if row.kind == kind}
         shown = [(place, rows[name]) for place, name in enumerate(names) if name in rows]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import ConfigDict
 
-from pointforms.support.bootstrap import group_weights, weighted_auroc, weighted_r2
+from pointforms.support.bootstrap import group_weights, interval, weighted_auroc, weighted_r2
 
 # Fewer groups than this say nothing about an interval.
 _FEWEST_GROUPS = 10
@@ -102,5 +102,5 @@ def contribution(
     if count >= _FEWEST_GROUPS:
         weights = group_weights(groups, _RESAMPLES, seed)
         gains = score(y, with_it, weights) - score(y, without_it, weights)
-        low, high = (float(q) for q in np.nanquantile(gains, (0.025, 0.975)))
+        low, high = interval(gains, count)
     return Contribution(part, to, gain, low, high, "AUROC" if classes else "R²", count, unit)
