@@ -158,7 +158,9 @@ _DIMENSIONS: dict[Any, Any] = {"local-pca": None, None: "projector"}
 
 
 # Options that came later, with the values that all rows had before.
-_ADDED: dict[str, Any] = {"scale": None, "components": None, "frame": "absolute", "members": 1}
+_ADDED: dict[str, Any] = {
+    "scale": None, "components": None, "frame": "absolute", "members": 1, "sees": "all",
+}  # fmt: skip
 
 
 def _settings_digest(model: str, options: Mapping[str, Any]) -> str:

@@ -264,7 +264,7 @@ class PointFormEstimator(PointFormOptions):
             self.head,
             frame=self.frame,
             covariates=len(covariate_names(getattr(self, "covariates_", []))),
-            sees=self._seen(self.n_features_in_),
+            sees=self._seen(self.components or self.n_features_in_),
         )
 
     def _seen(self, features: int) -> Sees:

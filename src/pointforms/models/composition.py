@@ -69,8 +69,11 @@ class Composition(PointFeatures):
         super().check_options()
         if self.centers is None:
             return
-        shape = np.shape(self.centers)
-        if len(shape) != 2 or not np.isfinite(np.asarray(self.centers, dtype=np.float64)).all():
+        try:
+            centers = np.asarray(self.centers, dtype=np.float64)
+        except (ValueError, TypeError):
+            centers = np.array(np.nan)
+        if centers.ndim != 2 or not centers.size or not np.isfinite(centers).all():
             raise ValueError(f"centers={shown(self.centers)}: expected finite numbers (K, D)")
         if self.frame != "absolute":
             raise ValueError(f"frame={self.frame!r}: expected 'absolute' where centers are given")
