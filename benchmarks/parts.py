@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import torch
 
 import pointforms as pf
-from benchmarks.kidney import VARIABLE, kidney_task
 from benchmarks.tables import Results
+from pointforms.tasks.entries import KIDNEY
+from pointforms.tasks.kidney import kidney_task
 
 # The seed of the tasks: none of those on which defaults were chosen.
 _SEED = 10
@@ -25,9 +26,9 @@ _TOLERANCE = 0.01
 
 def tasks() -> Iterator[pf.tasks.Task]:
     """Yield the kidney patients, where their data are there, and the tasks of the library."""
-    if os.environ.get(VARIABLE):
+    if os.environ.get(KIDNEY):
         for classes in (("<30", ">60"), ("<30", "30-60", ">60")):
-            yield kidney_task(os.environ[VARIABLE], classes, seed=_SEED)
+            yield kidney_task(os.environ[KIDNEY], classes, seed=_SEED)
     for name in _TASKS:
         yield pf.tasks.load(name, seed=_SEED)
 
