@@ -11,10 +11,11 @@ import numpy as np
 import torch
 
 import pointforms as pf
-from benchmarks.kidney import VARIABLE, kidney_task
 from benchmarks.tables import Results
 from pointforms.estimators import auroc
 from pointforms.support.peak_memory import peak, reset_peak
+from pointforms.tasks.entries import KIDNEY
+from pointforms.tasks.kidney import kidney_task
 
 #: The options of PointFormClassifier in version 0.1.0.
 OPTIONS_OF_0_1_0: dict[str, Any] = {
@@ -84,10 +85,10 @@ def main() -> list[str]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     tasks = [pf.tasks.load("rna-velocity")]
-    if os.environ.get(VARIABLE):
-        tasks.insert(0, kidney_task(os.environ[VARIABLE]))
+    if os.environ.get(KIDNEY):
+        tasks.insert(0, kidney_task(os.environ[KIDNEY]))
     else:
-        results.note("kidney", f"left out: {VARIABLE} does not name the data", "")
+        results.note("kidney", f"left out: {KIDNEY} does not name the data", "")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # labels that are noise: no epoch is better than guessing
         cost(results, tasks)

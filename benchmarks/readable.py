@@ -11,9 +11,10 @@ import numpy as np
 import torch
 
 import pointforms as pf
-from benchmarks.kidney import VARIABLE, kidney_task
 from benchmarks.tables import Results
 from pointforms.estimators import auroc
+from pointforms.tasks.entries import KIDNEY
+from pointforms.tasks.kidney import kidney_task
 
 _TASKS = ("circles-vs-lines", "concentric-circles", "rna-velocity-quick")
 # Most of the variation between clouds that classes may explain where nothing was planted.
@@ -85,10 +86,10 @@ def main() -> list[str]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     tasks = [pf.tasks.load(name) for name in _TASKS]
-    if os.environ.get(VARIABLE):
-        tasks.append(kidney_task(os.environ[VARIABLE]))
+    if os.environ.get(KIDNEY):
+        tasks.append(kidney_task(os.environ[KIDNEY]))
     else:
-        results.note("kidney", f"left out: {VARIABLE} does not name the data", "")
+        results.note("kidney", f"left out: {KIDNEY} does not name the data", "")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         leaks(results)
