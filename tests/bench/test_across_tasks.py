@@ -23,7 +23,7 @@ SCORES = {
 MODELS = ("svm", "mlp", "random-forest")
 
 
-def small(scores=SCORES, folds=3, **row):
+def small(scores=SCORES, folds=5, **row):
     """Fits whose AUROC does not depend on the fold."""
     return [
         record
@@ -73,11 +73,17 @@ def test_significant_differences_are_counted():
 
 def test_p_is_adjusted_within_each_task():
     """A difference that is significant alone and not as one of two is not counted."""
-    scores = {"svm": [0.5] * 3, "mlp": [0.535, 0.56, 0.5475], "random-forest": [0.51, 0.48, 0.5]}
+    scores = {
+        "svm": [0.5] * 5,
+        "mlp": [0.5225, 0.5725, 0.5475, 0.5325, 0.5625],
+        "random-forest": [0.51, 0.48, 0.5, 0.51, 0.49],
+    }
     records = [one for name, own in scores.items() for one in fits(Row("colocated", name), own)]
     (comparison,) = compare(records, reference="svm")
     mlp = next(model for model in comparison.models if model.name == "MLP")
     assert mlp.test.p < 0.05 < mlp.p
+    # the interval that is shown belongs to the adjusted p, and contains 0
+    assert mlp.difference.low < 0 < mlp.test.low
     assert summary(records)["MLP"].ahead == 0
     alone = [record for record in records if record.row.model != "random-forest"]
     assert summary(alone)["MLP"].ahead == 1
@@ -121,7 +127,7 @@ def test_models_may_differ_in_their_number_of_seeds():
     cheap = [
         record
         for task, (auroc, *_) in SCORES.items()
-        for record in fits(Row(task, "svm"), [auroc] * 3, seeds=5)
+        for record in fits(Row(task, "svm"), [auroc] * 5, seeds=5)
     ]
     assert summary(slow + cheap)["SVM RBF"].rank == pytest.approx(6.5 / 3)
     assert isnan(summary(slow + cheap[:-1])["SVM RBF"].rank_real)  # one fit is missing
@@ -138,7 +144,7 @@ def test_the_selected_point_form_has_a_rank_where_it_is_the_reference():
         record
         for task in SCORES
         for model, auroc, loss in (("npf-tri-1", 0.95, 0.1), ("npf-flat-1", 0.99, 0.2))
-        for record in fits(Row(task, model), [auroc] * 3, loss)
+        for record in fits(Row(task, model), [auroc] * 5, loss)
     ]
     found = summary(small() + forms, reference=None)
     assert found["NPF (selected)"].rank == 1

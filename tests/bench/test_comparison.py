@@ -97,6 +97,24 @@ def test_several_rows_of_a_model_are_selected_or_all_kept():
     assert len(compared(blind).models) == 3
 
 
+def test_only_rows_with_all_seeds_count_as_candidates():
+    """A row that cannot be chosen is none that was chosen from."""
+    records = [
+        *fits(Row(TASK, "npf-tri-1"), [0.9, 0.9], 0.3, seeds=5),
+        *fits(Row(TASK, "npf-flat-1"), [0.9, 0.9], 0.2, seeds=5),
+        *fits(Row(TASK, "npf-tri-2"), [0.9, 0.9], 0.1),
+    ]
+    assert compared(records).selected.name == "NPF (selected, of 2)"
+
+
+def test_intervals_agree_with_adjusted_p_values():
+    for one in compared(small()).baselines:
+        outside = one.difference.low > 0 or one.difference.high < 0
+        assert outside == one.difference.significant
+    forest = model(compared(small()), "Random forest")
+    assert forest.difference.low < forest.test.low  # adjusted for three tests
+
+
 def test_tests_use_common_pairs():
     ours = fits(Row(TASK, "npf-tri-1"), [0.9, 0.91, 0.92], seeds=5)
     comparison = compared(ours + fits(Row(TASK, "random-forest"), [0.8, 0.9, 0.7]))

@@ -9,13 +9,13 @@ from pointforms.bench.run_history import Run
 
 def test_costs_keep_allocated_and_summed_hours_apart():
     table = costs_table(small(), [(3600.0, 2), (1800.0, 4)])
-    assert table.total["fit_hours"] == pytest.approx(14 * 1.5 / 3600)
+    assert table.total["fit_hours"] == pytest.approx(25 * 1.5 / 3600)
     assert {
-        "task": TASK, "model": "GCN", "rows": 1, "fits": 3, "failed": 1,
-        "fit_hours": pytest.approx(3 / 3600),
+        "task": TASK, "model": "GCN", "rows": 1, "fits": 6, "failed": 1,
+        "fit_hours": pytest.approx(7.5 / 3600),
     } in table.rows  # fmt: skip
     shown = table.markdown()
-    assert "| all |  | 5 | 15 | 1 | 0.006 |" in shown
+    assert "| all |  | 5 | 26 | 1 | 0.010 |" in shown
     assert "Allocated: 4.000 worker hours (wall time × workers) in 2 runs." in shown
     assert costs_table(reversed(small())).rows == table.rows
     assert "Allocated" not in costs_table(small()).markdown()

@@ -38,17 +38,30 @@ def shuffled(values, seed=0):
 
 
 def test_corrected_test_by_hand():
-    # differences 1, 2, 3, 4 (hundredths), n_test / n_train = 1/4:
-    # mean 0.025, s² = 5/3 e-4, variance (1/4 + 1/4) 5/3 e-4, t = 0.025 / 0.0091287 = 2.7386
-    a = fits(FOREST, [0.51, 0.62, 0.73, 0.84], folds=4)
-    b = fits(TRI, [0.50, 0.60, 0.70, 0.80], folds=4)
+    # differences 1, 2, 3, 4, 5 (hundredths), n_test / n_train = 1/4:
+    # mean 0.03, s² = 2.5e-4, variance (1/5 + 1/4) 2.5e-4, t = 0.03 / 0.0106066 = 2.828427
+    a = fits(FOREST, [0.51, 0.62, 0.73, 0.84, 0.95])
+    b = fits(TRI, [0.50, 0.60, 0.70, 0.80, 0.90])
     found = paired_test(a, b)
-    error = sqrt(0.5 * 5 / 3) * 0.01
-    assert found.pairs == 4
-    assert found.difference == pytest.approx(0.025)
-    assert found.p == pytest.approx(2 * t.sf(2.7386128, 3), rel=1e-6)
-    assert found.high - found.difference == pytest.approx(3.182446 * error, rel=1e-6)
-    assert found.difference - found.low == pytest.approx(3.182446 * error, rel=1e-6)
+    error = sqrt(0.45 * 2.5) * 0.01
+    assert found.pairs == 5
+    assert found.difference == pytest.approx(0.03)
+    assert found.p == pytest.approx(2 * t.sf(2.828427, 4), rel=1e-6)
+    assert found.high - found.difference == pytest.approx(2.776445 * error, rel=1e-6)
+    assert found.difference - found.low == pytest.approx(2.776445 * error, rel=1e-6)
+    # adjusted for ten comparisons: the quantile of 1 - 0.05 / 20
+    low, high = found.adjusted(10)
+    assert (low, high) == pytest.approx((0.03 - 5.597568 * error, 0.03 + 5.597568 * error))
+
+
+@pytest.mark.parametrize("folds", [1, 2, 4])
+def test_fewer_than_five_folds_are_not_tested(folds):
+    a, b = fits(FOREST, [0.9, 0.8] * folds, folds), fits(TRI, [0.1, 0.2] * folds, folds)
+    found = paired_test(a, b)
+    assert (found.pairs, found.difference) == (2 * folds, pytest.approx(0.7))
+    assert isnan(found.p)
+    assert isnan(found.low)
+    assert all(map(isnan, found.adjusted(3)))
 
 
 def test_without_test_clouds_it_is_the_usual_paired_test():
@@ -84,15 +97,16 @@ def test_common_pairs_only():
 
 
 def test_failed_fits_are_left_out():
-    a, b = fits(FOREST, [0.7, 0.8, 0.9, 0.6, 0.5]), fits(TRI, [0.6, 0.6, 0.6, 0.6, 0.6])
-    failed = [*a[:4], Record(FOREST, 4, 0, error="Traceback")]
-    assert paired_test(failed, b) == paired_test(a[:4], b)
+    a, b = fits(FOREST, [0.7, 0.8, 0.9, 0.6, 0.5] * 2), fits(TRI, [0.6] * 10)
+    failed = [*a[:9], Record(FOREST, 4, 1, error="Traceback")]
+    assert paired_test(failed, b) == paired_test(a[:9], b)
+    assert paired_test(failed, b).pairs == 9
 
 
 def test_equal_differences():
-    a = fits(FOREST, [0.5, 0.6, 0.7], folds=3)
-    assert paired_test(a, fits(TRI, [0.5, 0.6, 0.7], folds=3)).p == 1
-    found = paired_test(a, fits(TRI, [0.4, 0.5, 0.6], folds=3))  # equal but for rounding
+    a = fits(FOREST, [0.5, 0.6, 0.7, 0.8, 0.9])
+    assert paired_test(a, fits(TRI, [0.5, 0.6, 0.7, 0.8, 0.9])).p == 1
+    found = paired_test(a, fits(TRI, [0.4, 0.5, 0.6, 0.7, 0.8]))  # equal but for rounding
     assert found.p == 0
     assert found.low == found.high == pytest.approx(0.1)
 
@@ -109,7 +123,8 @@ def test_one_pair_and_none():
 
 
 def test_unknown_sizes_give_no_test():
-    found = paired_test(fits(FOREST, [0.9, 0.8], 2, train_size=0), fits(TRI, [0.7, 0.7], 2))
+    values = [0.9, 0.8, 0.9, 0.8, 0.85]
+    found = paired_test(fits(FOREST, values, train_size=0), fits(TRI, [0.7] * 5))
     assert found.difference == pytest.approx(0.15)
     assert isnan(found.p)
 

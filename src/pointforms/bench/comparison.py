@@ -14,9 +14,9 @@ from typing import Any
 
 from pointforms.bench.paired_test import Over, PairedTest, paired_test
 from pointforms.bench.records import Record, Row, Size, model_title
-from pointforms.bench.selection import is_point_form, select
+from pointforms.bench.selection import eligible, is_point_form, select
 from pointforms.models import MODELS
-from pointforms.support.statistics import Difference, Estimate, holm, interval
+from pointforms.support.statistics import Difference, Estimate, holm, holm_factors, interval
 from pointforms.support.suggestions import suggest
 
 OURS = "NPF (selected)"
@@ -40,7 +40,7 @@ class ModelResult:
     records : tuple of Record
         The fits that it stands for.
     candidates : int, default 1
-        Number of rows it was selected from.
+        Number of rows it could be selected from: those that have all seeds in a fold.
     tried : int, default 0
         Number of fits of all those rows that finished.
     failed : int, default 0
@@ -50,6 +50,8 @@ class ModelResult:
     p : float, default nan
         The p-value of the test, adjusted for the number of models that are tested; NaN for those
         that are not, such as the rows that the reference was selected from.
+    comparisons : float, default 1
+        What the adjustment multiplies the p-value of the test by.
     paper : Estimate, default Estimate()
         The published AUROC; NaN where there is none.
 
@@ -71,6 +73,7 @@ class ModelResult:
     failed: int = 0
     test: PairedTest = field(default_factory=PairedTest)
     p: float = nan
+    comparisons: float = 1.0
     paper: Estimate = field(default_factory=Estimate)
 
     @cached_property
@@ -80,9 +83,9 @@ class ModelResult:
 
     @property
     def difference(self) -> Difference:
-        """AUROC minus that of the reference, with its interval and adjusted p-value."""
+        """AUROC minus that of the reference, with its adjusted interval and p-value."""
         test = self.test
-        return Difference(test.difference, test.low, test.high, self.p, test.p)
+        return Difference(test.difference, *test.adjusted(self.comparisons), self.p, test.p)
 
     def summary(self, metric: str) -> Estimate:
         """Return the mean of a metric over fits, and half its 95 % interval."""
@@ -302,7 +305,7 @@ def _selection(title: str, fits: Mapping[Row, list[Record]]) -> ModelResult | No
     chosen = select(pool, fits)
     if not chosen:
         return None
-    candidates = sum(_count(records)[0] > 0 for records in fits.values())
+    candidates = len(eligible(pool, fits))
     of = f", of {candidates}" if candidates > 1 else ""
     name = f"{title.removesuffix(' (selected)')} (selected{of})"
     ours = is_point_form(chosen[0].row)
@@ -327,8 +330,14 @@ def _tested(first: ModelResult, others: list[ModelResult], over: Over) -> list[M
         nan if _is_candidate(other, first) else test.p
         for other, test in zip(others, tests, strict=True)
     ]
-    adjusted = zip(others, tests, holm(counted), strict=True)
-    return [first, *(replace(other, test=test, p=p) for other, test, p in adjusted)]
+    adjusted = zip(others, tests, holm(counted), holm_factors(counted), strict=True)
+    return [
+        first,
+        *(
+            replace(other, test=test, p=p, comparisons=factor)
+            for other, test, p, factor in adjusted
+        ),
+    ]
 
 
 def _with_published(

@@ -20,6 +20,9 @@ from pointforms.support.statistics import student_quantile
 
 Over = Literal["fits", "folds"]
 
+#: Fewer differences than this are not tested: two or three folds agree by chance too often.
+FEWEST_DIFFERENCES = 5
+
 
 @dataclass(frozen=True)
 class PairedTest:
@@ -35,6 +38,10 @@ class PairedTest:
         Two-sided p-value; NaN where nothing could be tested.
     pairs : int
         Number of pairs (fold, seed) for which both models have a successful fit.
+    error : float
+        The standard error of the mean; NaN where nothing could be tested.
+    degrees_of_freedom : int
+        The number of differences minus one.
     """
 
     difference: float = nan
@@ -42,6 +49,15 @@ class PairedTest:
     high: float = nan
     p: float = nan
     pairs: int = 0
+    error: float = nan
+    degrees_of_freedom: int = 0
+
+    def adjusted(self, comparisons: float) -> tuple[float, float]:
+        """Return the ends of the interval of level 1 - 0.05 / comparisons; NaN without a test."""
+        if not isfinite(self.error):
+            return nan, nan
+        half = student_quantile(self.degrees_of_freedom, comparisons) * self.error
+        return self.difference - half, self.difference + half
 
 
 def paired_test(
@@ -54,8 +70,8 @@ def paired_test(
         (1/J + n_test / n_train) s²,
 
     where the second term accounts for the training clouds that folds share, and is compared with
-    Student's t with J - 1 degrees of freedom. Equal differences have s = 0: then p is 1 if they
-    are zero and 0 otherwise, except that two differences may be equal by chance and give no p.
+    Student's t with J - 1 degrees of freedom. Fewer than five differences give neither p nor an
+    interval. Equal differences have s = 0: then p is 1 if they are zero and 0 otherwise.
 
     Parameters
     ----------
@@ -79,9 +95,10 @@ def paired_test(
     ...     row = Row("circles-vs-lines", model)
     ...     sizes = {"train_size": 240, "test_size": 60}
     ...     return [Record(row, fold, 0, auroc=x, **sizes) for fold, x in enumerate(scores)]
-    >>> result = paired_test(fits("mlp", [0.70, 0.74, 0.72]), fits("npf-tri-1", [0.9, 0.91, 0.92]))
+    >>> mlp = fits("mlp", [0.70, 0.74, 0.72, 0.70, 0.74])
+    >>> result = paired_test(mlp, fits("npf-tri-1", [0.9, 0.91, 0.92, 0.9, 0.92]))
     >>> round(result.difference, 3), result.pairs, result.p < 0.05
-    (-0.19, 3, True)
+    (-0.19, 5, True)
     """
     from scipy.stats import t as student
 
@@ -104,16 +121,15 @@ def paired_test(
     mean = float(d.mean())
     shared = _test_to_train([first[pair] for pair in differences])
     J = len(d)
-    if J < 2 or not isfinite(shared):
+    if J < FEWEST_DIFFERENCES or not isfinite(shared):
         return PairedTest(mean, pairs=pairs)
     if np.ptp(d) <= 1e-12 * max(1.0, np.abs(d).max()):  # equal up to rounding
-        if abs(mean) <= 1e-12:
-            return PairedTest(mean, mean, mean, 1.0, pairs)
-        return PairedTest(mean, mean, mean, 0.0 if J > 2 else nan, pairs)
+        p = 1.0 if abs(mean) <= 1e-12 else 0.0
+        return PairedTest(mean, mean, mean, p, pairs, 0.0, J - 1)
     error = sqrt((1 / J + shared) * d.var(ddof=1))
     half = student_quantile(J - 1) * error
     p = float(2 * student.sf(abs(mean) / error, J - 1))
-    return PairedTest(mean, mean - half, mean + half, p, pairs)
+    return PairedTest(mean, mean - half, mean + half, p, pairs, error, J - 1)
 
 
 def _by_fit(records: Sequence[Record]) -> dict[tuple[int, int], Record]:

@@ -98,7 +98,7 @@ def plan(
     >>> from pointforms.bench.manifest import read_manifest
     >>> quick = plan(read_manifest("synthetic-quick")).total
     >>> quick.rows, quick.fits, quick.left
-    (40, 80, 80)
+    (48, 96, 96)
     """
     done, known = set(done), measured or {}
     lines: dict[tuple[str, str], PlanLine] = {}

@@ -261,10 +261,11 @@ def _notes(comparison: Comparison) -> list[str]:
         tested, reference = len(_tested(comparison)), comparison.reference_title
         each = "on common pairs (fold, seed)" if comparison.over == "fits" else "on fold means"
         notes.append(
-            f"Differences in AUROC are computed {each}, with a 95 % interval for each by the "
-            "corrected resampled t-test (Nadeau and Bengio). p is adjusted by Holm's method for "
-            f"the number of {comparison.noun}s, {tested}; ↑ is above {reference} and ↓ below it "
-            f"with p < {SIGNIFICANCE_LEVEL}."
+            f"Differences in AUROC are computed {each} and tested by the corrected resampled "
+            "t-test (Nadeau and Bengio), from five differences on. p is adjusted by Holm's method "
+            f"for the number of {comparison.noun}s, {tested}, and so is the interval: it contains "
+            f"0 exactly if p ≥ {SIGNIFICANCE_LEVEL}. ↑ is above {reference} and ↓ below it with "
+            f"p < {SIGNIFICANCE_LEVEL}."
         )
     fewer = [
         f"{model.name} on {model.test.pairs}"

@@ -10,6 +10,8 @@ from typing import NamedTuple
 SIGNIFICANCE_LEVEL = 0.05
 #: Coverage of every interval.
 CONFIDENCE = 0.95
+# Two values give no interval: with one degree of freedom it would be 18 times their spread.
+_FEWEST_VALUES = 3
 
 
 class Estimate(NamedTuple):
@@ -58,7 +60,8 @@ class Difference(NamedTuple):
     ----------
     mean : float
     low, high : float
-        Ends of the 95 % interval; NaN where there is none.
+        Ends of the interval that belongs to `p`: where there is one, it contains 0 exactly if the
+        difference is not significant. NaN where there is none.
     p : float
         The p-value that is shown and that decides on significance: adjusted for the number of
         comparisons where there are several. NaN where nothing was tested.
@@ -115,14 +118,15 @@ def interval(values: Iterable[float], groups: Sequence[object] | None = None) ->
 
     Returns
     -------
-    Interval
+    Estimate
+        Without an interval for fewer than three values.
 
     Examples
     --------
     >>> mean, half = interval([0.8, 0.9, 1.0])
     >>> round(mean, 3), round(half, 3)
     (0.9, 0.248)
-    >>> interval([0.5]).half is None
+    >>> interval([0.5, 0.7]).half is None
     True
     """
     import numpy as np  # not needed to show numbers, which has to start quickly
@@ -133,19 +137,22 @@ def interval(values: Iterable[float], groups: Sequence[object] | None = None) ->
     if groups is not None:
         members = np.unique(np.asarray(groups), return_inverse=True)[1][finite]
         kept = np.array([kept[members == m].mean() for m in np.unique(members)])
-    if len(kept) < 2:
-        return Estimate(float(kept[0]) if len(kept) else nan, None)
+    if len(kept) < _FEWEST_VALUES:
+        return Estimate(float(kept.mean()) if len(kept) else nan, None)
     error = kept.std(ddof=1) / sqrt(len(kept))
     return Estimate(float(kept.mean()), float(student_quantile(len(kept) - 1) * error))
 
 
-def student_quantile(degrees_of_freedom: int) -> float:
+def student_quantile(degrees_of_freedom: int, comparisons: float = 1.0) -> float:
     """Return the factor from a standard error to half the width of its 95 % interval.
 
     Parameters
     ----------
     degrees_of_freedom : int
         The number of values minus one.
+    comparisons : float, default 1
+        What the p-value of the same test is multiplied by: the interval has the level
+        1 - 0.05 / comparisons.
 
     Examples
     --------
@@ -154,7 +161,7 @@ def student_quantile(degrees_of_freedom: int) -> float:
     """
     from scipy.stats import t  # the slowest import of this module, needed by few of its callers
 
-    return float(t.ppf(0.5 + CONFIDENCE / 2, degrees_of_freedom))
+    return float(t.isf((1 - CONFIDENCE) / 2 / comparisons, degrees_of_freedom))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -186,3 +193,29 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(order) - step) * p_values[i]))
         adjusted[i] = largest
     return adjusted
+
+
+def holm_factors(p_values: Sequence[float]) -> list[float]:
+    """Return what Holm's method multiplies each p-value by, for intervals that agree with it.
+
+    An interval of level 1 - 0.05 / factor contains 0 exactly if the adjusted p-value is 0.05 or
+    more. The i-th smallest of m has the factor m - i + 1, or a larger one where the adjusted
+    p-value is that of a smaller p-value.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+        NaN is not counted; its factor is 1.
+
+    Examples
+    --------
+    >>> holm_factors([0.01, 0.04, 0.03])
+    [3.0, 1.5, 2.0]
+    """
+    factors = [1.0] * len(p_values)
+    adjusted = holm(p_values)
+    order = sorted((i for i, p in enumerate(p_values) if isfinite(p)), key=lambda i: p_values[i])
+    for step, i in enumerate(order):
+        own = float(len(order) - step)
+        factors[i] = max(own, adjusted[i] / p_values[i]) if p_values[i] > 0 else own
+    return factors

@@ -67,22 +67,22 @@ def test_headlines_are_about_the_reference():
 
 def test_a_baseline_with_too_few_fits_is_still_named():
     records = [
-        *fits("colocated", "npf-tri-1", [0.80, 0.81, 0.79]),
-        *fits("colocated", "mlp", [0.60, 0.63, 0.61]),
+        *fits("colocated", "npf-tri-1", [0.80, 0.81, 0.79, 0.80, 0.81]),
+        *fits("colocated", "mlp", [0.60, 0.63, 0.61, 0.60, 0.62]),
         *fits("colocated", "svm", [0.95])[:1],
     ]
     (task,) = gather(records, [], [], "x")["tasks"]
     assert task.headline.kind == "ahead"
     assert "on too few common fits for a test: SVM RBF +0.150" in task.headline.sentence
-    (alone,) = gather(records[:6] + records[-1:], [], [], "x")["tasks"]
+    (alone,) = gather(records[:10] + records[-1:], [], [], "x")["tasks"]
     assert alone.headline.kind == "untested"
     assert "SVM RBF is higher on 1 common fit." in alone.headline.sentence
 
 
 def test_no_significant_difference_is_said_so():
     records = [
-        *fits("colocated", "npf-tri-1", [0.80, 0.85, 0.75]),
-        *fits("colocated", "mlp", [0.84, 0.80, 0.79]),
+        *fits("colocated", "npf-tri-1", [0.80, 0.85, 0.75, 0.80, 0.85]),
+        *fits("colocated", "mlp", [0.84, 0.80, 0.79, 0.84, 0.80]),
     ]
     (task,) = gather(records, [], [], "x")["tasks"]
     assert task.headline.kind == "level"

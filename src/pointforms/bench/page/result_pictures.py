@@ -42,24 +42,25 @@ def comparison_pictures(result: Comparison) -> list[Picture]:
             caption="AUROC with 95 % intervals; the dotted line is chance.",
         )
     ]
-    tests = [model.test for model in models]
-    if any(isfinite(test.difference) for test in tests):
+    differences = [model.difference for model in models]
+    if any(isfinite(difference.mean) for difference in differences):
         pictures.append(
             Picture(
                 plot.forest(
                     names,
-                    [test.difference for test in tests],
-                    [test.low for test in tests],
-                    [test.high for test in tests],
+                    [difference.mean for difference in differences],
+                    [difference.low for difference in differences],
+                    [difference.high for difference in differences],
                     groups=kinds,
                     group_order=order,
                     xlabel=f"AUROC minus that of {title}",
                     reference=0.0,
                     tooltips=[_difference_text(model, result) for model in models],
                 ),
-                f"Differences in AUROC to {title} on {result.title}, with 95 % intervals.",
+                f"Differences in AUROC to {title} on {result.title}, with adjusted intervals.",
                 caption=f"Difference to {title}, with the interval of the corrected resampled "
-                "t-test. Point at a mark for its adjusted p.",
+                "t-test, adjusted as p is: it contains 0 where p ≥ 0.05. Point at a mark for its "
+                "adjusted p.",
             )
         )
     return pictures
@@ -104,8 +105,9 @@ def _ends(value: Estimate) -> tuple[float, float, float]:
 
 
 def _difference_text(model: ModelResult, result: Comparison) -> str:
-    test = model.test
-    text = f"{model.name}\n{test.difference:+.3f} [{test.low:+.3f}, {test.high:+.3f}]\n"
+    value = model.difference
+    ends = f" [{value.low:+.3f}, {value.high:+.3f}]" if isfinite(value.low) else ""
+    text = f"{model.name}\n{value.mean:+.3f}{ends}\n"
     if all(model is not one for one in result.compared):
         return text + "a candidate of the selection, not tested"
     if not isfinite(model.p):
