@@ -17,7 +17,7 @@ from pointforms.support.table import Table
 RESULTS = Path(__file__).parent / "results"
 STUDIES = sorted(file.name.removesuffix("-fits.csv") for file in RESULTS.glob("*-fits.csv"))
 #: The model that all others are tested against, where it is not the selected point-form.
-REFERENCES = {"prediction": "cloud-classifier"}
+REFERENCES = {"prediction": "cloud-classifier", "prediction-others": "cloud-classifier"}
 
 
 def tables_of(study: str) -> list[Table]:
