@@ -453,11 +453,11 @@ REFUSED = {
         "mlp has no option 'bandwidth_policy'",
         "npf-tri-1 has",
     ),
-    "no option at all": (
+    "few options": (
         START.replace("npf-tri-1", "svm") + "[sweep.options]\nC = 3\n",
         ".options.C",
         "svm",
-        "none at all",
+        "expected one of 'covariance', 'frame'",
     ),
     "hodge": (
         START.replace("npf-tri-1", "hodge") + "[sweep.options]\nlandmark = 3\n",

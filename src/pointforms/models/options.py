@@ -60,8 +60,7 @@ def check_name(model: str, name: str) -> None:
     if name in _named(model):
         raise ValueError(f"{name} is part of the name {model}: choose another model instead")
     if name not in known:
-        hint = suggest(name, known) if known else "it has none at all"
-        raise ValueError(f"{model} has no option {name!r}: {hint}")
+        raise ValueError(f"{model} has no option {name!r}: {suggest(name, known)}")
 
 
 def option_value(model: str, name: str, value: Any) -> Any:
