@@ -53,13 +53,13 @@ def _task(
     rng = np.random.default_rng([seed, 11])
     chosen = np.sort(rng.permutation(len(outlines))[:clouds])
     seen: dict[bytes, int] = {}
-    groups = np.array([seen.setdefault(outline.tobytes(), len(seen)) for outline in outlines])
+    groups = [seen.setdefault(outlines[i].tobytes(), len(seen)) for i in chosen]
     classes, labels = np.unique(words, return_inverse=True)
     return Task(
         name,
         [rng.permutation(resampled(outlines[i], points)) for i in chosen],
         labels[chosen],
-        groups[chosen],
+        np.array(groups),
         ("x", "y"),
         tuple(classes.tolist()),
         seed=seed,
