@@ -159,6 +159,17 @@ class TestKnownRules:
         assert [row.name for row in table.found()] == ["x1"]
         assert table.score == pytest.approx(1.0)
 
+    def test_a_wrong_number_of_targets_is_refused(self):
+        rng = np.random.default_rng(0)
+        clouds = [rng.normal(size=(8, 2)) for _ in range(20)]
+        y = rng.normal(size=(20, 2))
+        two = pf.CloudRegressor(parts=("linear",), random_state=0).fit(clouds, y)
+        one = pf.CloudRegressor(parts=("linear",), random_state=0).fit(clouds, y[:, 0])
+        with pytest.raises(ValueError, match="y has 1 number per cloud.* predicts 2"):
+            two.explain(clouds, y[:, 0])
+        with pytest.raises(ValueError, match="y has 2 numbers per cloud.* predicts 1"):
+            one.explain(clouds, y)
+
     def test_the_frame_has_the_promised_columns(self):
         clouds, y = shifted(count=12)
         frame = pf.explain.importance(Rule(), clouds, y).to_frame()
