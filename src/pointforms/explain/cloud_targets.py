@@ -119,8 +119,8 @@ class CloudTargets:
         expected, given = numbers.shape[1], len(self.unit)
         if given != expected:
             raise ValueError(
-                f"y has {given} {_numbers(given)} per cloud, and the estimator predicts {expected}: "
-                "expected the targets of fit"
+                f"y has {given} {_numbers(given)} per cloud, and the estimator predicts "
+                f"{expected}: expected the targets of fit"
             )
         return np.asarray(numbers / self.unit)
 

@@ -10,6 +10,10 @@ Two reference distributions are computed, and the larger p-value counts:
   with few groups: the mean loss of several versions minus a single one is not symmetric, since
   losses are skewed, and a donor that hurts several clouds makes them depend on each other.
 
+Signs are those of whole groups. Values are exchanged within cells, that is, among clouds with the
+same models: if one group has several cells, exchanges do not see that its clouds depend on each
+other, and the sign flips have to.
+
 The largest studentised statistic over all columns gives family-wise p-values.
 """
 
@@ -38,21 +42,31 @@ _ROUNDING = 1e-9
 class Versions:
     """Losses of groups of clouds, original and perturbed, for one column of the table.
 
+    A group whose clouds are predicted by several models has a cell for each of them, with its own
+    versions.
+
     Attributes
     ----------
     losses : ndarray, shape (V, G)
-        Sum of the losses of each group; version 0 is the original. NaN where a group has fewer
-        versions.
+        Sum of the losses of each group, or of each cell; version 0 is the original. NaN where a
+        group has fewer versions.
     blocks : sequence of ndarray of int, or None, default None
         Groups that exchange what they have: version v of the i-th group of a block of size k has it
         from group (i + v) mod k of the block. None if versions of a group are its own.
+    units : ndarray of int, shape (G,), or None, default None
+        The group of each cell, from 0 on. None if every group has one cell.
     """
 
     losses: np.ndarray
     blocks: Sequence[np.ndarray] | None = None
+    units: np.ndarray | None = None
 
     def differences(self) -> np.ndarray:
-        """Return mean perturbed loss minus original loss of each group (G,); 0 without versions."""
+        """Return mean perturbed loss minus original loss of each group; 0 without versions."""
+        return np.bincount(self.units_or_columns(), self.increases())
+
+    def increases(self) -> np.ndarray:
+        """Return mean perturbed loss minus original loss of each cell (G,); 0 without versions."""
         perturbed = self.losses[1:]
         count = np.isfinite(perturbed).sum(0)
         mean = np.nansum(perturbed, 0) / np.maximum(count, 1)
@@ -61,8 +75,26 @@ class Versions:
         return np.where(small, 0.0, found)
 
     def perturbed(self) -> np.ndarray:
-        """Return which groups have at least one perturbed version: (G,) of bool."""
+        """Return which cells have at least one perturbed version: (G,) of bool."""
         return np.asarray(np.isfinite(self.losses[1:]).any(0))
+
+    def perturbed_groups(self) -> int:
+        """Return the number of groups that have a cell with a perturbed version."""
+        return len(np.unique(self.units_or_columns()[self.perturbed()]))
+
+    def units_or_columns(self) -> np.ndarray:
+        """Return the group of each cell: (G,)."""
+        return np.arange(self.losses.shape[1]) if self.units is None else self.units
+
+    def shares(self) -> np.ndarray:
+        """Return how many of the groups that values may come from are others: (G,).
+
+        (k - 1) / k in a block of k groups; 1 where versions of a group are its own.
+        """
+        result = np.ones(self.losses.shape[1])
+        for own in self.blocks or ():
+            result[own] = (len(own) - 1) / len(own)
+        return result
 
     def advantages(self) -> np.ndarray:
         """Return how far each version is better than the mean of all versions: (V, G)."""
@@ -108,7 +140,7 @@ def smallest_p(column: Versions, cross_fitted: bool) -> float:
     sign flip.
     """
     groups = len(column.differences())
-    perturbed = int(column.perturbed().sum())
+    perturbed = column.perturbed_groups()
     flips: float = 2.0 ** -min(perturbed, 60)
     if 2.0**groups > _ENUMERATED:
         flips = max(flips, 1 / DRAWS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import nan
+from math import isnan, nan
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,6 @@ from pointforms.explain.stand_ins import correlated_features
 from pointforms.explain.unseen import Unseen, unseen
 from pointforms.support.checks import check_int
 from pointforms.support.progress import track
-from pointforms.support.statistics import student_quantile
 from pointforms.support.suggestions import suggest
 
 # Number of features whose pairs are measured, and of correlated sets that are perturbed together.
@@ -50,8 +49,8 @@ def importance(
     Two questions are kept apart for each feature:
 
     - *distribution*: its values in a cloud are replaced, rank by rank, by the quantiles of the same
-      feature in a random cloud of another group and any class. Ranks stay, and with them the
-      dependence on other features.
+      feature in a random cloud of any class. Ranks stay, and with them the dependence on other
+      features.
     - *covariation*: its values are shuffled inside the cloud. Its distribution stays, its
       dependence on other features goes.
 
@@ -66,7 +65,11 @@ def importance(
     A cloud is predicted by models that were not trained on it: members of the estimator that held
     it out, where there are any (`members=5`, :class:`pointforms.CloudClassifier`), otherwise clones
     that are fitted without its fold. Values come from clouds that these models have not seen
-    either.
+    either, that is, from other groups of the same fold. The random cloud may as well be the cloud
+    itself, so the mean increase over the k - 1 other groups of a block is multiplied by
+    (k - 1) / k: in a small fold that has each class once or twice, the others alone would be of
+    another class too often, and importances up to twice as large. A group that is alone in its fold
+    is left out of the distribution rows, which are NaN if all groups are; the summary says so.
 
     P-values are one-sided and family-wise: corrected for everything in the table. They are the
     larger ones of two tests, by sign flips of the differences of groups, and by exchanging the
@@ -150,7 +153,7 @@ def importance(
             rows.append(measured.covariation((j,)))
             advance(2)
         by_feature = np.array(
-            [max(r.importance for r in rows if r.features == (j,)) for j in range(D)]
+            [np.nanmax([r.importance for r in rows if r.features == (j,)]) for j in range(D)]
         )
         sets.sort(key=lambda own: -by_feature[list(own)].sum())
         for own_set in sets[:_SETS]:
@@ -220,7 +223,6 @@ def _result(
         if len(row.features) > 1:
             together.setdefault(row.features, {})[row.kind] = (row.importance, p)
             continue
-        half = _half_width(row.versions.differences(), len(measured.index))
         other = None if row.other is None else names[row.other]
         made.append(
             Reliance(
@@ -229,8 +231,8 @@ def _result(
                 row.kind,
                 row.importance,
                 p,
-                row.importance - half,
-                row.importance + half,
+                row.importance - row.half,
+                row.importance + row.half,
                 row.score,
             )
         )
@@ -241,7 +243,7 @@ def _result(
         stand_ins.append(StandIns(tuple(names[j] for j in own), a, b, p_a, p_b))
     smallest = {row.kind: smallest_p(row.versions, models.cross_fitted) for row in rows[:2]}
     return Importance(
-        rows=tuple(sorted(made, key=lambda row: -row.importance)),
+        rows=tuple(sorted(made, key=lambda row: (isnan(row.importance), -row.importance))),
         stand_ins=tuple(stand_ins),
         feature_names=tuple(names),
         loss=float(measured.losses.mean()),
@@ -252,13 +254,6 @@ def _result(
         groups=measured.groups,
         repeats=measured.repeats,
         models=models.how,
+        donors=measured.donors,
+        alone=measured.alone,
     )
-
-
-def _half_width(differences: np.ndarray, clouds: int) -> float:
-    """Return half the width of the 95 % interval of the mean difference per cloud."""
-    G = len(differences)
-    if G < 2:
-        return nan
-    scaled = differences * G / clouds
-    return float(student_quantile(G - 1) * scaled.std(ddof=1) / np.sqrt(G))
