@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import pointforms as pf
+from pointforms.estimators.member_outputs import predict_member
 from pointforms.explain.perturbation import shuffled, with_quantiles_of
 
 
@@ -235,6 +236,23 @@ class TestWhoPredicts:
         again = pf.explain.importance(loaded, clouds, y, pairs=None, repeats=2)
         assert again.rows == given.rows
 
+    def test_members_of_several_divisions(self):
+        clouds, y = shifted(count=20, shift=2.0)
+        model = pf.PointFormClassifier(
+            members=10, forms=2, hidden=(8,), epochs=3, neighbors=8, dimension=2, random_state=0
+        ).fit(clouds, y)
+        before = [list(own) for own in model.held_out_]
+        table = pf.explain.importance(model, clouds, y, pairs=None, repeats=1)
+        # five folds of four clouds each, in which every cloud has three others
+        assert (table.alone, table.donors) == (0, (3, 3))
+        losses = []
+        for member, own in enumerate(before[:5]):
+            outputs = predict_member(model, member, model.prepare([clouds[i] for i in own]))
+            p = np.exp(outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True))
+            losses += (-np.log(p[np.arange(len(own)), y[own]])).tolist()
+        assert table.loss == pytest.approx(np.mean(losses), rel=1e-4)
+        assert model.held_out_ == before
+
     def test_training_clouds_are_found_in_any_order(self):
         clouds, y = shifted(count=30)
         model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y)
@@ -314,6 +332,12 @@ class TestDonors:
         assert "24 clouds in 6 groups" in table.summary()
         assert min(table.smallest_p.values()) >= 2**-6
         assert min(row.p_value for row in table.rows) >= 2**-6 * (1 + 12 / 6)
+
+    @pytest.mark.parametrize(("count", "measured"), [(600, 600), (602, 400)])
+    def test_some_of_more_than_600_clouds_are_measured(self, count, measured):
+        clouds, y = shifted(count=count, points=3, features=1)
+        table = pf.explain.importance(Rule().fit(clouds, y), clouds, y, new=True, pairs=None)
+        assert (table.clouds, table.repeats) == (measured, 1)
 
     def test_versions_are_counted_by_kind(self):
         clouds, y = shifted(count=24)

@@ -64,12 +64,15 @@ def importance(
 
     A cloud is predicted by models that were not trained on it: members of the estimator that held
     it out, where there are any (`members=5`, :class:`pointforms.CloudClassifier`), otherwise clones
-    that are fitted without its fold. Values come from clouds that these models have not seen
-    either, that is, from other groups of the same fold. The random cloud may as well be the cloud
-    itself, so the mean increase over the k - 1 other groups of a block is multiplied by
-    (k - 1) / k: in a small fold that has each class once or twice, the others alone would be of
-    another class too often, and importances up to twice as large. A group that is alone in its fold
-    is left out of the distribution rows, which are NaN if all groups are; the summary says so.
+    that are fitted without its fold. With more than five members, those of the first five folds
+    predict, so that all clouds of a fold have the same models.
+
+    Values come from clouds that these models have not seen either, that is, from other groups of
+    the same fold. The random cloud may as well be the cloud itself, so the mean increase over the
+    k - 1 others of a block of k groups is multiplied by (k - 1) / k, and so is the drop of the
+    score. In a small fold that has each class once or twice, the others alone are of another class
+    too often, which makes the increase up to twice as large. A group that is alone in its fold is
+    left out of the rows of kind distribution, which are NaN if all groups are; the summary says so.
 
     P-values are one-sided and family-wise: corrected for everything in the table. They are the
     larger ones of two tests, by sign flips of the differences of groups, and by exchanging the
@@ -99,9 +102,10 @@ def importance(
     new : bool, default False
         Declare that the estimator was trained on none of the clouds. It is then used as it is.
     repeats : int or None, default None
-        Number of perturbed versions of each cloud; by default 1 for 400 clouds or more, up to 20
-        for fewer. Of more than 400 clouds, by default, randomly drawn groups with about 400 clouds
-        are perturbed.
+        Number of times that each cloud is shuffled, and about the number of other groups that it
+        takes values from, if its fold has as many; by default 400 divided by the number of clouds,
+        from 1 to 20. Of more than 600 clouds, by default, randomly drawn groups with about 400
+        clouds are perturbed.
     covariates : data frame, mapping or array-like, or None, default None
         What is known about whole clouds, as in `fit`.
     batch : array-like, shape (N,), or None, default None
