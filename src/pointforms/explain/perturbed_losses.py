@@ -15,9 +15,10 @@ from pointforms.explain.perturbation import shuffled, with_quantiles_of
 from pointforms.explain.unseen import Unseen
 from pointforms.support.blame import warn_caller
 
-# Number of perturbed clouds per row of the table, about: with more clouds than this, some groups
-# are drawn; with fewer, every cloud has several versions.
+# Number of perturbed clouds per row of the table, about: with fewer clouds, each of them has
+# several versions; with more than `_MOST_CLOUDS`, some groups are drawn.
 _PERTURBED = 400
+_MOST_CLOUDS = 600
 _MOST_REPEATS = 20
 # A fold with at most this many groups exchanges distributions between all of them.
 _SMALL_FOLD = 8
@@ -241,7 +242,7 @@ def _sums(values: np.ndarray, columns: np.ndarray, count: int) -> np.ndarray:
 
 def _some_groups(explained: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the clouds of randomly drawn groups, about as many as are perturbed; or all."""
-    if len(explained) <= 1.5 * _PERTURBED:
+    if len(explained) <= _MOST_CLOUDS:
         return explained
     names, sizes = np.unique(groups[explained], return_counts=True)
     order = rng.permutation(len(names))
