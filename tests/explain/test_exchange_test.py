@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from pointforms.explain import exchange_test
 from pointforms.explain.exchange_test import Versions, p_values, smallest_p
 
 
@@ -50,3 +53,66 @@ def test_skewed_losses_hold_the_level():
         column = Versions(rng.lognormal(sigma=1.5, size=(9, 12)))
         rejected += p_values([column], False, seed)[0] < 0.05
     assert rejected <= 8  # more have a probability of 0.003 at a level of 0.05
+
+
+def test_groups_without_versions_do_not_make_the_smallest_p_smaller():
+    # five groups exchange what they have, and three have nobody to exchange it with
+    losses = np.full((5, 8), np.nan)
+    losses[0] = 1.0
+    losses[1:, :5] = 2.0
+    column = Versions(losses, [np.arange(5), *np.arange(5, 8)[:, None]])
+    smallest = smallest_p(column, cross_fitted=True)
+    assert smallest == pytest.approx(2**-5 * (1 + 12 / 8))
+    assert p_values([column], True, 0)[0] == pytest.approx(smallest)
+    alone = Versions(losses[:, 5:], [np.array([i]) for i in range(3)])
+    assert smallest_p(alone, cross_fitted=False) == 1
+
+
+def by_all_draws_at_once(columns, seed):
+    """A slow reference, which keeps the statistics of all columns in all draws."""
+    rng = np.random.default_rng(seed)
+    differences = np.stack([column.differences() for column in columns], 1)
+    flips = exchange_test._signs(len(differences), rng) @ (
+        differences / np.sqrt((differences**2).sum(0))
+    )
+    exchanges = np.zeros((exchange_test.DRAWS, len(columns)))
+    for places, blocks in exchange_test._same_versions(columns):
+        counts = np.isfinite(columns[places[0]].losses).sum(0)
+        drawn = exchange_test._drawn_versions(counts, blocks, rng)
+        for c in places:
+            advantages = columns[c].advantages()
+            taken = advantages[drawn, np.arange(drawn.shape[1])].sum(1)
+            exchanges[:, c] = taken / np.sqrt((advantages**2).sum())
+    both = [
+        np.array([(s.max(1) >= s[0, c] - 1e-9).mean() for c in range(len(columns))])
+        for s in (flips, exchanges)
+    ]
+    return np.maximum(*both)
+
+
+@pytest.mark.parametrize("groups", [7, 15])
+def test_chunks_of_draws_give_the_same_p_values(monkeypatch, groups):
+    rng = np.random.default_rng(0)
+    blocks = np.array_split(np.arange(groups), 3)
+    columns = []
+    for _ in range(4):
+        losses = 1 + rng.normal(size=(1 + max(map(len, blocks)), groups)) ** 2
+        losses[0] -= 0.8
+        for own in blocks:
+            losses[len(own) :, own] = np.nan
+        columns += [Versions(losses, blocks), Versions(rng.lognormal(size=(4, groups)))]
+    expected = by_all_draws_at_once(columns, 3)
+    assert len(set(expected)) > 4
+    for size in (10, 1000, 1 << 20):
+        monkeypatch.setattr(exchange_test, "_CHUNK", size)
+        assert p_values(columns, False, 3) == pytest.approx(expected, abs=1e-12)
+
+
+def test_memory_does_not_grow_with_draws_times_columns():
+    rng = np.random.default_rng(0)
+    columns = [Versions(rng.lognormal(size=(2, 6))) for _ in range(1000)]
+    tracemalloc.start()
+    p_values(columns, False, 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < exchange_test.DRAWS * len(columns) * 8 / 2

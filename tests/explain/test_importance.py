@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import pointforms as pf
+from pointforms.estimators.member_outputs import predict_member
 from pointforms.explain.perturbation import shuffled, with_quantiles_of
 
 
@@ -73,6 +74,19 @@ class MeanRegressor(RegressorMixin, BaseEstimator):
         return np.array([np.asarray(cloud)[:, 1].mean() for cloud in clouds])
 
 
+class Level(RegressorMixin, BaseEstimator):
+    """Predicts the mean of feature 1 in some unit."""
+
+    def __init__(self, unit=1.0):
+        self.unit = unit
+
+    def fit(self, clouds, y):
+        return self
+
+    def predict(self, clouds):
+        return np.array([np.asarray(cloud)[:, 1].mean() for cloud in clouds]) / self.unit
+
+
 def shifted(count=40, points=20, features=3, shift=2.0, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(count) % 2
@@ -131,9 +145,10 @@ class TestKnownRules:
         )
         losses = [-np.log(p[[0, 1], y]).mean() for p in (rule.predict_proba(clouds), swapped)]
         row = by(table, "x0", "distribution")
-        assert row.importance == pytest.approx(losses[1] - losses[0])
+        # a random cloud is the cloud itself in one half of all cases
+        assert row.importance == pytest.approx((losses[1] - losses[0]) / 2)
         assert table.loss == pytest.approx(losses[0])
-        assert row.score == pytest.approx(1.0)  # AUROC falls from 1 to 0
+        assert row.score == pytest.approx(0.5)  # AUROC falls from 1 to 0, or not
 
     def test_a_rule_on_a_correlation(self):
         rng = np.random.default_rng(0)
@@ -158,6 +173,17 @@ class TestKnownRules:
         assert first.importance == pytest.approx(first.score, rel=0.05)
         assert [row.name for row in table.found()] == ["x1"]
         assert table.score == pytest.approx(1.0)
+
+    def test_a_wrong_number_of_targets_is_refused(self):
+        rng = np.random.default_rng(0)
+        clouds = [rng.normal(size=(8, 2)) for _ in range(20)]
+        y = np.array([cloud.mean(0) for cloud in clouds])
+        two = pf.CloudRegressor(parts=("linear",), random_state=0).fit(clouds, y)
+        one = pf.CloudRegressor(parts=("linear",), random_state=0).fit(clouds, y[:, 0])
+        with pytest.raises(ValueError, match=r"y has 1 number per cloud.* predicts 2"):
+            two.explain(clouds, y[:, 0])
+        with pytest.raises(ValueError, match=r"y has 2 numbers per cloud.* predicts 1"):
+            one.explain(clouds, y)
 
     def test_the_frame_has_the_promised_columns(self):
         clouds, y = shifted(count=12)
@@ -210,6 +236,23 @@ class TestWhoPredicts:
         again = pf.explain.importance(loaded, clouds, y, pairs=None, repeats=2)
         assert again.rows == given.rows
 
+    def test_members_of_several_divisions(self):
+        clouds, y = shifted(count=20, shift=2.0)
+        model = pf.PointFormClassifier(
+            members=10, forms=2, hidden=(8,), epochs=3, neighbors=8, dimension=2, random_state=0
+        ).fit(clouds, y)
+        before = [list(own) for own in model.held_out_]
+        table = pf.explain.importance(model, clouds, y, pairs=None, repeats=1)
+        # five folds of four clouds each, in which every cloud has three others
+        assert (table.alone, table.donors) == (0, (3, 3))
+        losses = []
+        for member, own in enumerate(before[:5]):
+            outputs = predict_member(model, member, model.prepare([clouds[i] for i in own]))
+            p = np.exp(outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True))
+            losses += (-np.log(p[np.arange(len(own)), y[own]])).tolist()
+        assert table.loss == pytest.approx(np.mean(losses), rel=1e-4)
+        assert model.held_out_ == before
+
     def test_training_clouds_are_found_in_any_order(self):
         clouds, y = shifted(count=30)
         model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y)
@@ -230,6 +273,80 @@ class TestWhoPredicts:
         assert table.rows[0].name == "x0"
         with pytest.warns(UserWarning, match="30 of 30 clouds are training clouds"):
             pf.explain.importance(model, clouds, y, new=True, pairs=None)
+
+
+class TestDonors:
+    """Groups in one fold take values from each other."""
+
+    def test_groups_that_are_alone_in_their_folds(self):
+        rng = np.random.default_rng(0)
+        groups = np.arange(20) // 4
+        clouds = [rng.normal(size=(10, 2)) + rng.normal(size=2) for _ in groups]
+        y = np.array([cloud[:, 0].mean() for cloud in clouds])
+        model = pf.CloudRegressor(parts=("linear",), random_state=0).fit(clouds, y, groups=groups)
+        table = model.explain(clouds, y, groups, pairs=None)
+        kinds = [row.kind for row in table.rows]
+        assert kinds == ["covariation", "covariation", "distribution", "distribution"]
+        for row in table.rows[2:]:
+            assert np.isnan([row.importance, row.low, row.high, row.score]).all()
+            assert row.p_value == 1
+        assert table.smallest_p["distribution"] == 1
+        assert "5 of 5 groups have no other group in their fold" in table.summary()
+        assert pf.plot.importance(table).axes
+
+    def test_a_group_alone_in_its_fold_is_left_out(self):
+        rng = np.random.default_rng(0)
+        groups = np.repeat([0, 1, 2], 3)
+        clouds = [np.c_[rng.normal(size=10), np.full(10, float(g))] for g in groups]
+        y = groups / groups.std()
+        table = pf.explain.importance(Level(groups.std()), clouds, y, groups, pairs=None)
+        assert table.alone == 1
+        assert table.donors == (1, 1)
+        assert "1 of 3 groups have no other group" in table.summary()
+        # the groups that swap differ by 1 or 2, and each is itself in one half of all cases
+        importance = by(table, "x1", "distribution").importance
+        swapped = [(d / groups.std()) ** 2 / 2 for d in (1, 2)]
+        assert min(abs(importance - value) for value in swapped) < 1e-9
+
+    def test_a_random_cloud_of_any_class(self):
+        # folds have two or three clouds: donors of a cloud are of the other class far too often
+        clouds, y = shifted(count=12, shift=3.0)
+        model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y)
+        rng = np.random.default_rng(0)
+        increases = []
+        for i, cloud in enumerate(clouds):
+            versions = [with_quantiles_of(cloud, donor, [0], rng) for donor in [cloud, *clouds]]
+            p = model.predict_out_of_fold(versions, [i] * 13)[:, y[i]]
+            losses = -np.log(np.maximum(p, 1e-4))
+            increases.append(losses[1:].mean() - losses[0])
+        row = by(model.explain(clouds, y, pairs=None), "x0", "distribution")
+        assert row.importance == pytest.approx(np.mean(increases), rel=0.25)
+
+    def test_groups_that_fit_did_not_know_are_the_units(self):
+        clouds, y = shifted(count=24, shift=3.0)
+        groups = np.arange(24) // 8 * 2 + y  # six patients
+        model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y)
+        with pytest.warns(UserWarning, match="clouds of one group are in several folds"):
+            table = model.explain(clouds, y, groups, pairs=None)
+        assert (table.clouds, table.groups) == (24, 6)
+        assert "24 clouds in 6 groups" in table.summary()
+        assert min(table.smallest_p.values()) >= 2**-6
+        assert min(row.p_value for row in table.rows) >= 2**-6 * (1 + 12 / 6)
+
+    @pytest.mark.parametrize(("count", "measured"), [(600, 600), (602, 400)])
+    def test_some_of_more_than_600_clouds_are_measured(self, count, measured):
+        clouds, y = shifted(count=count, points=3, features=1)
+        table = pf.explain.importance(Rule().fit(clouds, y), clouds, y, new=True, pairs=None)
+        assert (table.clouds, table.repeats) == (measured, 1)
+
+    def test_versions_are_counted_by_kind(self):
+        clouds, y = shifted(count=24)
+        model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y)
+        table = model.explain(clouds, y, pairs=None)
+        sizes = np.bincount(model.fold_models_.folds)
+        assert table.donors == (sizes.min() - 1, sizes.max() - 1)
+        text = f"values of {sizes.min() - 1} to {sizes.max() - 1} other groups (distribution)"
+        assert f"{text} and shuffled 17 times (covariation)" in table.summary()
 
 
 class TestLevel:

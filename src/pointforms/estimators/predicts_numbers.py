@@ -111,8 +111,8 @@ class PredictsNumbers(ExplainsItself, RegressorMixin):  # type: ignore[misc]
         """Predict training clouds, or altered versions of them, by models that held them out.
 
         Members of an ensemble have one number of epochs in common, which all held-out clouds chose
-        together. The parts of a portfolio have the weights that were learned without the fold of
-        the cloud.
+        together. The parts of a portfolio have weights that were learned on predictions for the
+        other folds: not on those for the cloud, but by models that were trained on it.
 
         Parameters
         ----------

@@ -102,7 +102,7 @@ class CloudTargets:
         if self.classes is not None:
             p = predicted[np.arange(len(of)), self.values[of]]
             return np.asarray(-np.log(np.maximum(p, _SMALLEST_PROBABILITY)))
-        numbers = predicted.reshape(len(of), -1) / self.unit
+        numbers = self._in_units(predicted)
         return np.asarray(((numbers - self.values[of]) ** 2).mean(1))
 
     def score(self, predicted: np.ndarray, of: np.ndarray) -> float:
@@ -110,5 +110,20 @@ class CloudTargets:
         if self.classes is not None:
             p = np.maximum(predicted, 0)
             return auroc(self.values[of], p / p.sum(1, keepdims=True))
-        numbers = predicted.reshape(len(of), -1) / self.unit
+        numbers = self._in_units(predicted)
         return float(weighted_r2(self.values[of], numbers, np.ones((1, len(of))))[0])
+
+    def _in_units(self, predicted: np.ndarray) -> np.ndarray:
+        """Return predicted numbers in units of the standard deviations of the targets: (n, t)."""
+        numbers = predicted.reshape(len(predicted), -1)
+        expected, given = numbers.shape[1], len(self.unit)
+        if given != expected:
+            raise ValueError(
+                f"y has {given} {_numbers(given)} per cloud, and the estimator predicts "
+                f"{expected}: expected the targets of fit"
+            )
+        return np.asarray(numbers / self.unit)
+
+
+def _numbers(count: int) -> str:
+    return "number" if count == 1 else "numbers"

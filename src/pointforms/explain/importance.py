@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import nan
+from math import isnan, nan
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,6 @@ from pointforms.explain.stand_ins import correlated_features
 from pointforms.explain.unseen import Unseen, unseen
 from pointforms.support.checks import check_int
 from pointforms.support.progress import track
-from pointforms.support.statistics import student_quantile
 from pointforms.support.suggestions import suggest
 
 # Number of features whose pairs are measured, and of correlated sets that are perturbed together.
@@ -50,8 +49,8 @@ def importance(
     Two questions are kept apart for each feature:
 
     - *distribution*: its values in a cloud are replaced, rank by rank, by the quantiles of the same
-      feature in a random cloud of another group and any class. Ranks stay, and with them the
-      dependence on other features.
+      feature in a random cloud of any class. Ranks stay, and with them the dependence on other
+      features.
     - *covariation*: its values are shuffled inside the cloud. Its distribution stays, its
       dependence on other features goes.
 
@@ -65,8 +64,15 @@ def importance(
 
     A cloud is predicted by models that were not trained on it: members of the estimator that held
     it out, where there are any (`members=5`, :class:`pointforms.CloudClassifier`), otherwise clones
-    that are fitted without its fold. Values come from clouds that these models have not seen
-    either.
+    that are fitted without its fold. With more than five members, those of the first five folds
+    predict, so that all clouds of a fold have the same models.
+
+    Values come from clouds that these models have not seen either, that is, from other groups of
+    the same fold. The random cloud may as well be the cloud itself, so the mean increase over the
+    k - 1 others of a block of k groups is multiplied by (k - 1) / k, and so is the drop of the
+    score. In a small fold that has each class once or twice, the others alone are of another class
+    too often, which makes the increase up to twice as large. A group that is alone in its fold is
+    left out of the rows of kind distribution, which are NaN if all groups are; the summary says so.
 
     P-values are one-sided and family-wise: corrected for everything in the table. They are the
     larger ones of two tests, by sign flips of the differences of groups, and by exchanging the
@@ -96,9 +102,10 @@ def importance(
     new : bool, default False
         Declare that the estimator was trained on none of the clouds. It is then used as it is.
     repeats : int or None, default None
-        Number of perturbed versions of each cloud; by default 1 for 400 clouds or more, up to 20
-        for fewer. Of more than 400 clouds, by default, randomly drawn groups with about 400 clouds
-        are perturbed.
+        Number of times that each cloud is shuffled, and about the number of other groups that it
+        takes values from, if its fold has as many; by default 400 divided by the number of clouds,
+        from 1 to 20. Of more than 600 clouds, by default, randomly drawn groups with about 400
+        clouds are perturbed.
     covariates : data frame, mapping or array-like, or None, default None
         What is known about whole clouds, as in `fit`.
     batch : array-like, shape (N,), or None, default None
@@ -150,7 +157,7 @@ def importance(
             rows.append(measured.covariation((j,)))
             advance(2)
         by_feature = np.array(
-            [max(r.importance for r in rows if r.features == (j,)) for j in range(D)]
+            [np.nanmax([r.importance for r in rows if r.features == (j,)]) for j in range(D)]
         )
         sets.sort(key=lambda own: -by_feature[list(own)].sum())
         for own_set in sets[:_SETS]:
@@ -220,7 +227,6 @@ def _result(
         if len(row.features) > 1:
             together.setdefault(row.features, {})[row.kind] = (row.importance, p)
             continue
-        half = _half_width(row.versions.differences(), len(measured.index))
         other = None if row.other is None else names[row.other]
         made.append(
             Reliance(
@@ -229,8 +235,8 @@ def _result(
                 row.kind,
                 row.importance,
                 p,
-                row.importance - half,
-                row.importance + half,
+                row.importance - row.half,
+                row.importance + row.half,
                 row.score,
             )
         )
@@ -241,7 +247,7 @@ def _result(
         stand_ins.append(StandIns(tuple(names[j] for j in own), a, b, p_a, p_b))
     smallest = {row.kind: smallest_p(row.versions, models.cross_fitted) for row in rows[:2]}
     return Importance(
-        rows=tuple(sorted(made, key=lambda row: -row.importance)),
+        rows=tuple(sorted(made, key=lambda row: (isnan(row.importance), -row.importance))),
         stand_ins=tuple(stand_ins),
         feature_names=tuple(names),
         loss=float(measured.losses.mean()),
@@ -252,13 +258,6 @@ def _result(
         groups=measured.groups,
         repeats=measured.repeats,
         models=models.how,
+        donors=measured.donors,
+        alone=measured.alone,
     )
-
-
-def _half_width(differences: np.ndarray, clouds: int) -> float:
-    """Return half the width of the 95 % interval of the mean difference per cloud."""
-    G = len(differences)
-    if G < 2:
-        return nan
-    scaled = differences * G / clouds
-    return float(student_quantile(G - 1) * scaled.std(ddof=1) / np.sqrt(G))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, NamedTuple
 
 from pointforms.support.extras import need
@@ -24,12 +25,12 @@ class Reliance(NamedTuple):
     kind : {"distribution", "covariation"}
         Whether its values were replaced by those of other clouds, or shuffled inside the cloud.
     importance : float
-        Mean increase of the loss per cloud.
+        Mean increase of the loss per cloud; NaN if no group has another to take values from.
     p_value : float
         Family-wise p-value over the whole table.
     low : float
         Lower end of the 95 % interval of the importance over groups, for this row alone; NaN for
-        one group.
+        fewer than two groups.
     high : float
         Upper end of that interval.
     score : float
@@ -92,10 +93,9 @@ class StandIns(NamedTuple):
 
     def __str__(self) -> str:
         text = ", ".join(self.features)
-        if self.distribution == self.distribution:
-            text += f" (together: distribution {self.distribution:.3f}, "
-            text += f"covariation {self.covariation:.3f})"
-        return text
+        values = {"distribution": self.distribution, "covariation": self.covariation}
+        known = [f"{kind} {value:.3f}" for kind, value in values.items() if not isnan(value)]
+        return text + (f" (together: {', '.join(known)})" if known else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +126,15 @@ class Importance:
     groups : int
         Number of groups that they belong to.
     repeats : int
-        Number of perturbed versions per cloud.
+        Number of shuffled versions per cloud, in the rows of kind covariation.
     models : str
         Which models predicted the clouds.
+    donors : tuple of int, default (1, 1)
+        The fewest and the most other groups that the clouds of a group take values from, in the
+        rows of kind distribution; (0, 0) if no group has another.
+    alone : int, default 0
+        Number of groups that have no other group in their fold to take values from. Rows of kind
+        distribution leave them out.
 
     Examples
     --------
@@ -150,6 +156,8 @@ class Importance:
     groups: int
     repeats: int
     models: str
+    donors: tuple[int, int] = (1, 1)
+    alone: int = 0
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -201,7 +209,7 @@ class Importance:
         loss = "log loss" if self.score_name == "auroc" else "squared error"
         text = (
             f"What this model relies on: increase of {loss} on {self.clouds} clouds in "
-            f"{self.groups} groups, {self.repeats} perturbed versions each, by {self.models}; "
+            f"{self.groups} groups, {self._versions()}, by {self.models}; "
             f"unperturbed {loss} {self.loss:.3f}, {score} {self.score:.2f}; "
         )
         smallest = dict(self.smallest_p)
@@ -217,7 +225,23 @@ class Importance:
             text += f", so that no finding below {SIGNIFICANCE_LEVEL} is possible"
         elif hopeless:
             text += f", so that no finding of {hopeless[0]} below {SIGNIFICANCE_LEVEL} is possible"
+        if self.alone:
+            text += (
+                f"; {self.alone} of {self.groups} groups have no other group in their fold to take "
+                "values from, and are left out of the rows of kind distribution"
+            )
         return text
+
+    def _versions(self) -> str:
+        """Say how many perturbed versions of a cloud there are of each kind."""
+        fewest, most = self.donors
+        donors = f"{most}" if fewest == most else f"{fewest} to {most}"
+        groups = "group" if most == 1 else "groups"
+        times = "time" if self.repeats == 1 else "times"
+        return (
+            f"each cloud with values of {donors} other {groups} (distribution) and shuffled "
+            f"{self.repeats} {times} (covariation)"
+        )
 
     def _about_correlation(self) -> list[str]:
         if not self.stand_ins:

@@ -3,32 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
 
 from pointforms.explain.cloud_targets import CloudTargets
 from pointforms.explain.exchange_test import Versions
+from pointforms.explain.mean_increase import mean_increase
 from pointforms.explain.perturbation import shuffled, with_quantiles_of
 from pointforms.explain.unseen import Unseen
 from pointforms.support.blame import warn_caller
 
-# Number of perturbed clouds per row of the table, about: with more clouds than this, some groups
-# are drawn; with fewer, every cloud has several versions.
+# Number of perturbed clouds per row of the table, about: with fewer clouds, each of them has
+# several versions; with more than `_MOST_CLOUDS`, some groups are drawn.
 _PERTURBED = 400
+_MOST_CLOUDS = 600
 _MOST_REPEATS = 20
 # A fold with at most this many groups exchanges distributions between all of them.
 _SMALL_FOLD = 8
 
 
 class MeasuredRow(NamedTuple):
-    """A measured row: features, second feature of a pair, kind, losses by version, score drop."""
+    """A measured row of the table.
+
+    Attributes
+    ----------
+    features : tuple of int
+        The features that were perturbed.
+    other : int or None
+        The second feature of a pair.
+    kind : {"distribution", "covariation"}
+        How they were perturbed.
+    versions : Versions
+        Losses by version and group.
+    importance : float
+        Mean increase of the loss per cloud; NaN without perturbed versions.
+    half : float
+        Half the width of its 95 % interval.
+    score : float
+        Drop of the score; NaN without perturbed versions.
+    """
 
     features: tuple[int, ...]
     other: int | None
     kind: str
     versions: Versions
     importance: float
+    half: float
     score: float
 
 
@@ -51,12 +73,13 @@ class PerturbedLosses:
             raise ValueError("every model has seen every cloud: expected clouds it has not seen")
         self.index = index
         self.points, self.targets, self.models = points, targets, models
-        # a group with clouds in several parts counts once per part
-        pairs = np.stack([groups[index], models.parts[index]], 1)
-        cells, self.group = np.unique(pairs, axis=0, return_inverse=True)
-        self.group = self.group.reshape(-1)
-        self.groups = len(cells)
-        if len(np.unique(cells[:, 0])) < len(cells):
+        names, self.group = np.unique(groups[index], return_inverse=True)
+        self.groups = len(names)
+        # a group with clouds in several parts has a cell in each: values come from the same part
+        pairs = np.stack([self.group, models.parts[index]], 1)
+        cells, cell = np.unique(pairs, axis=0, return_inverse=True)
+        self._cell, self._group_of_cell = cell.reshape(-1), cells[:, 0]
+        if self.groups < len(cells):
             warn_caller(
                 "clouds of one group are in several folds: models have seen the group of the cloud "
                 "they predict, and p-values are too small. Give the same groups to fit"
@@ -67,6 +90,22 @@ class PerturbedLosses:
         self.predicted = models.predict([points[i] for i in index], index)
         self.losses = targets.losses(self.predicted, index)
         self.score = targets.score(self.predicted, index)
+
+    @property
+    def donors(self) -> tuple[int, int]:
+        """The fewest and the most groups that a group takes values from, of those with any."""
+        others = [len(own) - 1 for own in self.blocks if len(own) > 1]
+        return (min(others), max(others)) if others else (0, 0)
+
+    @property
+    def alone(self) -> int:
+        """Number of groups that have no other group to take values from."""
+        cells = [own for own in self.blocks if len(own) > 1]
+        return (
+            self.groups - len(np.unique(self._group_of_cell[np.concatenate(cells)]))
+            if cells
+            else self.groups
+        )
 
     def distribution(self, features: tuple[int, ...]) -> MeasuredRow:
         """Replace the values of features by those of clouds of another group."""
@@ -129,42 +168,62 @@ class PerturbedLosses:
         made = [version(v) for v in range(count)]
         rows = np.concatenate([own for own, _ in made])
         altered = [cloud for _, some in made for cloud in some]
-        base, score, base_losses = self.predicted, self.score, self.losses
+        base, base_losses = self.predicted, self.losses
         if original is not None:
-            base, score = original, self.targets.score(original, self.index)
-            base_losses = self.targets.losses(base, self.index)
-        losses = np.full((count + 1, self.groups), np.nan)
-        losses[0] = self._sums(base_losses, np.arange(len(self.index)))
-        drops = []
+            base, base_losses = original, self.targets.losses(original, self.index)
+        # versions of a group are its own, or those of its cells
+        column, units = self.group, None
+        if blocks is not None:
+            column, units = self._cell, self._group_of_cell
+        losses = np.full((count + 1, column.max() + 1), np.nan)
+        losses[0] = np.bincount(column, base_losses)
+        whole = np.full((count, *base.shape), np.nan)  # predictions by version and cloud
         if len(rows):
             predicted = self.models.predict(altered, self.index[rows])
             ends = np.cumsum([len(own) for own, _ in made])
-            for v, (own, values) in enumerate(
-                zip((own for own, _ in made), np.split(predicted, ends[:-1]), strict=True)
-            ):
-                if len(own):
-                    version_losses = self.targets.losses(values, self.index[own])
-                    losses[v + 1] = self._sums(version_losses, own)
-                    whole = base.copy()
-                    whole[own] = values
-                    drops.append(score - self.targets.score(whole, self.index))
-        versions = Versions(losses, blocks)
-        mean = float(versions.differences().sum() / len(self.index))
-        drop = float(np.mean(drops)) if drops else 0.0
-        return MeasuredRow(features, other, kind, versions, mean, drop)
+            for v, values in enumerate(np.split(predicted, ends[:-1])):
+                own, _ = made[v]
+                whole[v, own] = values
+                version_losses = self.targets.losses(values, self.index[own])
+                losses[v + 1] = _sums(version_losses, column[own], losses.shape[1])
+        versions = Versions(losses, blocks, units)
+        mean, half = mean_increase(versions, np.bincount(column))
+        drop = self._score_drop(base, whole, versions.shares()[column])
+        return MeasuredRow(features, other, kind, versions, mean, half, drop)
 
-    def _sums(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the sum of values of clouds over each group; NaN for a group without any."""
-        group = self.group[rows]
-        sums = np.bincount(group, values, self.groups)
-        return np.where(np.bincount(group, minlength=self.groups) > 0, sums, np.nan)
+    def _score_drop(self, base: np.ndarray, whole: np.ndarray, shares: np.ndarray) -> float:
+        """Return the mean drop of the score over versions, of the clouds that have versions.
+
+        A cloud with fewer versions than others has them several times. As in `mean_increase`,
+        values may come from the cloud itself, which does not change the score.
+
+        Parameters
+        ----------
+        base : ndarray, shape (n, ...)
+            Predictions for the original clouds.
+        whole : ndarray, shape (versions, n, ...)
+            Predictions for perturbed versions; NaN where a cloud has no such version, after those
+            that it has.
+        shares : ndarray, shape (n,)
+            How many of the groups that values may come from are others.
+        """
+        counts = np.isfinite(whole.reshape(*whole.shape[:2], -1)).all(2).sum(0)
+        rows = np.flatnonzero(counts)
+        if not len(rows):
+            return nan
+        of = self.index[rows]
+        score = self.targets.score(base[rows], of)
+        drops = [
+            score - self.targets.score(whole[v % counts[rows], rows], of) for v in range(len(whole))
+        ]
+        return float(np.mean(drops) * shares[rows].mean())
 
     def _donors(self) -> np.ndarray:
         """Return the clouds that values are taken from: (versions, clouds); -1 for none.
 
-        In version v, a group has them from the v-th group after it in its block.
+        In version v, a group, or a cell of it, has them from the v-th group after it in its block.
         """
-        members = [np.flatnonzero(self.group == g) for g in range(self.groups)]
+        members = [np.flatnonzero(self._cell == c) for c in range(len(self._group_of_cell))]
         most = max(len(own) for own in self.blocks)
         donors = np.full((max(most - 1, 1), len(self.index)), -1)
         for own in self.blocks:
@@ -175,9 +234,15 @@ class PerturbedLosses:
         return donors
 
 
+def _sums(values: np.ndarray, columns: np.ndarray, count: int) -> np.ndarray:
+    """Return the sum of values of clouds in each column (count,); NaN for one without any."""
+    sums = np.bincount(columns, values, count)
+    return np.where(np.bincount(columns, minlength=count) > 0, sums, np.nan)
+
+
 def _some_groups(explained: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the clouds of randomly drawn groups, about as many as are perturbed; or all."""
-    if len(explained) <= 1.5 * _PERTURBED:
+    if len(explained) <= _MOST_CLOUDS:
         return explained
     names, sizes = np.unique(groups[explained], return_counts=True)
     order = rng.permutation(len(names))

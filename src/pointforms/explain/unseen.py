@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from pointforms.estimators.held_out import held_out_folds
 from pointforms.estimators.training_clouds import fingerprints
+from pointforms.explain.one_division import one_division
 from pointforms.support.blame import warn_caller
 
 # With fewer groups than this, clones are fitted on two halves: a fold then has enough groups to
@@ -110,7 +111,8 @@ def unseen(
             "new=True if it was fitted on none of the clouds"
         )
     if known is not None:
-        members = estimator.unseen_members(known)
+        divided = one_division(estimator)
+        members = divided.unseen_members(known)
         if members.shape[1]:
             parts = np.unique(members, axis=0, return_inverse=True)[1].reshape(-1)
             parts[~members.any(1)] = -1
@@ -120,7 +122,7 @@ def unseen(
                 )
 
             def predict_members(versions: Sequence[Any], of: np.ndarray) -> np.ndarray:
-                predicted = estimator.predict_out_of_fold(versions, known[of], **given(of))
+                predicted = divided.predict_out_of_fold(versions, known[of], **given(of))
                 return np.asarray(predicted)
 
             return Unseen(parts, predict_members, True, "members that did not train on the cloud")

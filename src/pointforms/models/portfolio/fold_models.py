@@ -30,8 +30,9 @@ class FoldModels:
     folds : ndarray of int, shape (N,)
         The fold of each cloud of `fit`; -1 for a cloud of weight 0.
     weights : ndarray, shape (K, parts + 1)
-        Weights of the parts that were learned without each fold, as in
-        :class:`~pointforms.models.portfolio.pooling.Pool`.
+        Weights of the parts for each fold, as in
+        :class:`~pointforms.models.portfolio.pooling.Pool`. They were learned on predictions for the
+        other folds, by models that were trained on this fold.
     ratios : ndarray, shape (K, outputs)
         What the probabilities of the parts are multiplied by in each fold, so that all folds have
         the same class frequencies; 1 for numbers.

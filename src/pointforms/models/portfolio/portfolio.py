@@ -116,7 +116,8 @@ class CloudPortfolio(
     training_clouds_ : list of str
         Fingerprints of the clouds of `fit`, by which `training_positions` finds them again.
     fold_models_ : FoldModels
-        The fold of each training cloud, and the weights that were learned without each fold.
+        The fold of each training cloud, and the weights for each fold, which were learned on
+        out-of-fold predictions for the others.
     """
 
     parts: Annotated[Sequence[PartName], NotEmpty()] = ALL_PARTS
