@@ -61,12 +61,12 @@ def significance(value: Difference) -> str:
 
 
 def signed(value: float) -> str:
-    """Show a number with its sign and three digits.
+    """Show a number with its sign and three digits; nothing for one that is not known.
 
-    >>> signed(-0.0304)
-    '−0.030'
+    >>> signed(-0.0304), signed(nan)
+    ('−0.030', '')
     """
-    return f"{value:+.3f}".replace("-", "−")
+    return f"{value:+.3f}".replace("-", "−") if value == value else ""
 
 
 def p_value(value: float) -> str:
