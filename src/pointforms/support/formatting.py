@@ -63,10 +63,10 @@ def significance(value: Difference) -> str:
 def signed(value: float) -> str:
     """Show a number with its sign and three digits; nothing for one that is not known.
 
-    >>> signed(-0.0304), signed(nan)
+    >>> signed(-0.0304), signed(float("nan"))
     ('−0.030', '')
     """
-    return f"{value:+.3f}".replace("-", "−") if value == value else ""
+    return f"{value:+.3f}".replace("-", "−") if not isnan(value) else ""
 
 
 def p_value(value: float) -> str:
