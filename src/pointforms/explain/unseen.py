@@ -93,7 +93,7 @@ def unseen(
         if known is not None and (known >= 0).any():
             warn_caller(
                 f"{int((known >= 0).sum())} of {len(clouds)} clouds are training clouds of this "
-                f"{type(estimator).__name__}, which new=True denies: their importance is that of "
+                f"{type(estimator).__name__}, but were declared new: their importance is that of "
                 "what it has learned by heart"
             )
 
