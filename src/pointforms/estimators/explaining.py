@@ -44,7 +44,8 @@ class ExplainsItself:
         random_state : int, default 0
             Seed of folds, perturbations and tests.
         feature_names : sequence of str or None, default None
-            Names of the features; by default those of the clouds, or x0, x1, ….
+            Names of the features, in the order of the clouds; by default those of the clouds, or
+            x0, x1, ….
         pairs : "top", "all", sequence of pairs, None or False, default "top"
             Pairs of features to measure: all among the ten most important features, all, or some.
         new : bool, default False

@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.clouds import cloud_list
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.explain.cloud_targets import CloudTargets
 from pointforms.explain.exchange_test import p_values, smallest_p
+from pointforms.explain.feature_names import FeatureNames
 from pointforms.explain.importance_table import Importance, Reliance, StandIns
 from pointforms.explain.perturbed_losses import MeasuredRow, PerturbedLosses
 from pointforms.explain.stand_ins import correlated_features
@@ -89,7 +90,8 @@ def importance(
     random_state : int, default 0
         Seed of folds, perturbations and tests.
     feature_names : sequence of str or None, default None
-        Names of the features; by default those of the clouds, or x0, x1, ….
+        Names of the features, in the order of the clouds; by default those of the clouds, or x0,
+        x1, ….
     pairs : "top", "all", sequence of pairs, None or False, default "top"
         Pairs to measure: all among the ten most important features, all, or some by name or
         position; None or False measures none.
@@ -124,20 +126,17 @@ def importance(
     """
     if repeats is not None:
         check_int("repeats", repeats, at_least=1)
-    given = cloud_list(clouds)
-    names = _names(feature_names, estimator, given)
-    if hasattr(estimator, "_by_name"):
-        given = estimator._by_name(given)
-    points = [cloud.cpu().numpy() for cloud in plain_clouds(given)]
-    if len(names) != points[0].shape[1]:
-        raise ValueError(f"feature_names has {len(names)} names for {points[0].shape[1]} features")
+    features = FeatureNames.of(estimator, cloud_list(clouds), feature_names)
+    names, points = features.shown, features.points
     chosen_pairs = _check_pairs(pairs, names)
     count = len(points)
     targets = CloudTargets.of(estimator, y, count)
     groups = check_groups(groups, count)
     batch = None if batch is None else one_per_cloud("batch", batch, count)
     seed = int(np.random.default_rng(random_state).integers(2**31 - 1))
-    models = unseen(estimator, points, targets, groups, covariates, batch, new, seed)
+    models = unseen(
+        estimator, points, targets, groups, covariates, batch, new, seed, features.known
+    )
     own = np.arange(count) if groups is None else np.unique(groups, return_inverse=True)[1]
     measured = PerturbedLosses(points, targets, models, own, repeats, seed)
     D = len(names)
@@ -166,17 +165,6 @@ def importance(
             advance(1)
     tested = p_values([row.versions for row in rows], models.cross_fitted, seed)
     return _result(rows, tested, sets, names, measured, models)
-
-
-def _names(given: Any, estimator: Any, clouds: Any) -> tuple[str, ...]:
-    """Return the names of the features, in the order of the estimator."""
-    if given is not None:
-        return tuple(map(str, given))
-    if hasattr(estimator, "feature_names_in_"):
-        return tuple(map(str, estimator.feature_names_in_))
-    if getattr(clouds, "has_names", False):
-        return tuple(clouds.feature_names)
-    return tuple(f"x{j}" for j in range(plain_clouds(clouds)[0].shape[1]))
 
 
 def _check_pairs(pairs: Pairs, names: Sequence[str]) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from pointforms.estimators.held_out import held_out_folds
 from pointforms.estimators.training_clouds import fingerprints
+from pointforms.explain.feature_names import named_clouds
 from pointforms.support.blame import warn_caller
 
 # With fewer groups than this, clones are fitted on two halves: a fold then has enough groups to
@@ -55,6 +56,7 @@ def unseen(
     batch: np.ndarray | None,
     new: bool,
     seed: int,
+    names: Sequence[str] | None = None,
 ) -> Unseen:
     """Return models that have not seen the clouds they predict.
 
@@ -76,6 +78,8 @@ def unseen(
         Whether the estimator was not trained on any of the clouds, and is used as it is.
     seed : int
         Seed of folds and fits.
+    names : sequence of str or None, default None
+        Names of the features as the estimator knows them; estimators are given clouds with them.
     """
 
     def given(of: np.ndarray) -> dict[str, Any]:
@@ -98,7 +102,9 @@ def unseen(
             )
 
         def predict_new(versions: Sequence[Any], of: np.ndarray) -> np.ndarray:
-            return np.asarray(targets.predicted(estimator, versions, given(of)))
+            return np.asarray(
+                targets.predicted(estimator, named_clouds(versions, names), given(of))
+            )
 
         everything = np.zeros(len(clouds), dtype=np.int64)
         return Unseen(everything, predict_new, False, "the model as it is")
@@ -124,7 +130,7 @@ def unseen(
                 return np.asarray(predicted)
 
             return Unseen(parts, predict_members, True, "members that did not train on the cloud")
-    return _cross_fitted(estimator, clouds, targets, groups, given, seed)
+    return _cross_fitted(estimator, clouds, targets, groups, given, seed, names)
 
 
 def _cross_fitted(
@@ -134,12 +140,13 @@ def _cross_fitted(
     groups: np.ndarray | None,
     given: Callable[[np.ndarray], dict[str, Any]],
     seed: int,
+    names: Sequence[str] | None,
 ) -> Unseen:
     """Fit a clone on the complement of every fold."""
-    names = _with_equal_clouds(clouds, groups)
-    few = len(np.unique(names)) < _FEW_GROUPS
+    together = _with_equal_clouds(clouds, groups)
+    few = len(np.unique(together)) < _FEW_GROUPS
     divisions = held_out_folds(
-        targets.for_folds, names, 2 if few else _FOLDS, seed, targets.stratify
+        targets.for_folds, together, 2 if few else _FOLDS, seed, targets.stratify
     )
     if not len(divisions):
         raise ValueError(
@@ -156,14 +163,16 @@ def _cross_fitted(
         parameters = one.get_params(deep=False)
         if "random_state" in parameters and parameters["random_state"] is None:
             one.set_params(random_state=(seed + int(fold)) % 2**31)
-        fitted.append(one.fit([clouds[i] for i in train], targets.given[train], **options))
+        own = named_clouds([clouds[i] for i in train], names)
+        fitted.append(one.fit(own, targets.given[train], **options))
 
     def predict(versions: Sequence[Any], of: np.ndarray) -> np.ndarray:
         result: np.ndarray | None = None
         for fold, one in enumerate(fitted):
             rows = np.flatnonzero(folds[of] == fold)
             if len(rows):
-                some = targets.predicted(one, [versions[i] for i in rows], given(of[rows]))
+                own = named_clouds([versions[i] for i in rows], names)
+                some = targets.predicted(one, own, given(of[rows]))
                 if result is None:
                     result = np.zeros((len(versions), *some.shape[1:]))
                 result[rows] = some
