@@ -26,7 +26,7 @@ from pointforms.estimators.plans import Recipe
 from pointforms.estimators.scaled_clouds import ScalesClouds
 from pointforms.estimators.targets import Targets
 from pointforms.estimators.trainer import train
-from pointforms.estimators.training_clouds import UNKNOWN, KnowsTrainingClouds, fingerprints
+from pointforms.estimators.training_clouds import KnowsTrainingClouds, fingerprints_of_fit
 from pointforms.estimators.units import Scale
 from pointforms.nn.average import first_member
 from pointforms.nn.frames import Frame
@@ -242,7 +242,7 @@ class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  
         groups = check_groups(groups, count)
         batch = self._checked_batch(batch, count)
         self._keep_names(clouds)
-        kept = targets.counted()
+        kept, given = targets.counted(), clouds
         if len(kept) < count:  # so that the others do not choose the dimension either
             clouds, targets = [clouds[i] for i in kept], targets.subset(kept)
             groups = None if groups is None else groups[kept]
@@ -257,9 +257,7 @@ class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
         warn_if_never_improved([fitted], groups is not None, stacklevel=4)
         self.keep(fitted)
-        self.training_clouds_ = [UNKNOWN] * count  # what has weight 0 was not trained on
-        for i, text in zip(kept, fingerprints(clouds), strict=True):
-            self.training_clouds_[i] = text
+        self.training_clouds_ = fingerprints_of_fit(given, kept)
         self._keep_out_of_fold(fitted, kept, count, targets)
 
     def _keep_out_of_fold(

@@ -12,12 +12,13 @@ import numpy as np
 from pointforms.clouds import cloud_list
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.explain.cloud_targets import CloudTargets
+from pointforms.explain.clouds_of_fit import positions_in_fit, with_weight
 from pointforms.explain.exchange_test import p_values, smallest_p
 from pointforms.explain.feature_names import FeatureNames
 from pointforms.explain.importance_table import Importance, Reliance, StandIns
 from pointforms.explain.perturbed_losses import MeasuredRow, PerturbedLosses
 from pointforms.explain.stand_ins import correlated_features
-from pointforms.explain.unseen import Unseen, unseen
+from pointforms.explain.unseen import Unseen, some_rows, unseen
 from pointforms.support.checks import check_int
 from pointforms.support.progress import track
 from pointforms.support.statistics import student_quantile
@@ -82,7 +83,8 @@ def importance(
     estimator : estimator
         Any estimator on clouds with `fit` and `predict_proba` or `predict`.
     clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-        The clouds of `fit`, in any order, or some of them; or others with new=True.
+        The clouds of `fit`, in any order, or some of them; or others with new=True. Those that had
+        weight 0 in `fit` are left out.
     y : array-like, shape (N,) or (N, targets)
         Labels or numbers, as in `fit`.
     groups : array-like, shape (N,), or None, default None
@@ -133,6 +135,15 @@ def importance(
     targets = CloudTargets.of(estimator, y, count)
     groups = check_groups(groups, count)
     batch = None if batch is None else one_per_cloud("batch", batch, count)
+    positions = None if new else positions_in_fit(estimator, points)
+    if positions is not None:
+        kept = with_weight(estimator, positions)
+        if len(kept) < count:
+            points, count = [points[i] for i in kept], len(kept)
+            targets = CloudTargets.of(estimator, targets.given[kept], count)
+            groups = None if groups is None else groups[kept]
+            batch = None if batch is None else batch[kept]
+            covariates = None if covariates is None else some_rows(covariates, kept)
     seed = int(np.random.default_rng(random_state).integers(2**31 - 1))
     models = unseen(
         estimator, points, targets, groups, covariates, batch, new, seed, features.known

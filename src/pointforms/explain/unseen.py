@@ -85,7 +85,7 @@ def unseen(
     def given(of: np.ndarray) -> dict[str, Any]:
         options: dict[str, Any] = {}
         if covariates is not None:
-            options["covariates"] = _rows(covariates, of)
+            options["covariates"] = some_rows(covariates, of)
         if batch is not None:
             options["batch"] = batch[of]
         return options
@@ -94,9 +94,10 @@ def unseen(
     if getattr(estimator, "training_clouds_", None) is not None:
         known = estimator.training_positions(clouds)
     if new:
-        if known is not None and (known >= 0).any():
+        trained = 0 if known is None else int(estimator.had_weight(known[known >= 0]).sum())
+        if trained:
             warn_caller(
-                f"{int((known >= 0).sum())} of {len(clouds)} clouds are training clouds of this "
+                f"{trained} of {len(clouds)} clouds are training clouds of this "
                 f"{type(estimator).__name__}, but were declared new: their importance is that of "
                 "what it has learned by heart"
             )
@@ -192,12 +193,12 @@ def _with_equal_clouds(clouds: Sequence[Any], groups: np.ndarray | None) -> np.n
     return np.asarray(connected_components(graph, directed=False)[1][names])
 
 
-def _rows(values: Any, index: np.ndarray) -> Any:
+def some_rows(values: Any, index: np.ndarray) -> Any:
     """Return rows of a data frame, of the columns of a mapping, or of an array."""
     if hasattr(values, "iloc"):
         return values.iloc[index]
     if isinstance(values, Mapping):
-        return {name: _rows(column, index) for name, column in values.items()}
+        return {name: some_rows(column, index) for name, column in values.items()}
     if isinstance(values, list | tuple):
         return [values[i] for i in index]
     return values[index]

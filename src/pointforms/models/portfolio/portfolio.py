@@ -27,7 +27,7 @@ from pointforms.estimators.held_out import MOST_PARTS, held_out_folds
 from pointforms.estimators.network_estimator import check_device
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.estimators.targets import ClassTargets, Targets
-from pointforms.estimators.training_clouds import UNKNOWN, fingerprints
+from pointforms.estimators.training_clouds import fingerprints_of_fit
 from pointforms.estimators.units import Scale
 from pointforms.geometry.settings import Dimension, GramSettings
 from pointforms.models.portfolio.common_prior import with_common_prior
@@ -183,9 +183,7 @@ class CloudPortfolio(
         stacked = np.stack([predicted[name] for name in names])
         self.pool_ = Pool.learn(stacked, targets, np.arange(len(folds)))
         self.fold_models_ = FoldModels.of(stacked, targets, folds, kept, count)
-        self.training_clouds_ = [UNKNOWN] * count  # what has weight 0 was not trained on
-        for i, text in zip(kept, fingerprints([given[i] for i in kept]), strict=True):
-            self.training_clouds_[i] = text
+        self.training_clouds_ = fingerprints_of_fit(given, kept)
         pooled = cross_fitted_pool(stacked, targets, folds)
         self.oof_predictions_ = _placed(targets.restored(pooled), kept, count)
         self.contributions_ = self._contributions(predicted, pooled, targets, folds, groups, seed)

@@ -1,0 +1,51 @@
+"""What an estimator remembers about the clouds of `fit` that are to be explained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pointforms.support.blame import warn_caller
+
+
+def positions_in_fit(estimator: Any, clouds: Any) -> np.ndarray | None:
+    """Return the position of each cloud in `fit`; None unless all clouds are known.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator.
+    clouds : sequence of ndarray, each of shape (n_i, D)
+        The clouds.
+    """
+    if getattr(estimator, "training_clouds_", None) is None:
+        return None
+    positions: np.ndarray = estimator.training_positions(clouds)
+    return None if (positions < 0).any() else positions
+
+
+def with_weight(estimator: Any, positions: np.ndarray) -> np.ndarray:
+    """Return which clouds to explain: those that did not have weight 0 in `fit`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An estimator that knows its training clouds.
+    positions : ndarray of int, shape (N,)
+        Positions of the clouds in `fit`.
+
+    Returns
+    -------
+    ndarray of int
+        Positions among the N clouds.
+    """
+    trained: np.ndarray = estimator.had_weight(positions)
+    if not trained.any():
+        raise ValueError(
+            "all clouds had weight 0 in fit: expected some that had not, or new=True, since the "
+            "estimator was trained on none of them"
+        )
+    if not trained.all():
+        warn_caller(f"{int((~trained).sum())} clouds are left out: they had weight 0 in fit")
+    return np.flatnonzero(trained)

@@ -1,0 +1,75 @@
+"""What estimators remember about the clouds of `fit`: weights, groups, points in any order."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pointforms as pf
+
+OPTIONS = {"pairs": None, "repeats": 2}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    y = np.arange(24) % 2
+    return [rng.normal(size=(10, 3)) + np.array([2.0 * label, 0, 0]) for label in y], y
+
+
+def portfolio():
+    return pf.CloudClassifier(parts=("linear",), random_state=0)
+
+
+def network(members):
+    return pf.PointFormClassifier(
+        members=members, forms=2, hidden=(4,), epochs=2, neighbors=6, dimension=2, random_state=0
+    )
+
+
+class TestWeights:
+    @pytest.mark.parametrize("make", [portfolio, lambda: network(3), lambda: network(1)])
+    def test_clouds_of_weight_0_are_left_out(self, data, make, tmp_path):
+        clouds, y = data
+        weights = np.ones(24)
+        weights[[3, 8]] = 0
+        kept = np.flatnonzero(weights)
+        model = make().fit(clouds, y, sample_weight=weights)
+        model.save(tmp_path)
+        with pytest.warns(UserWarning, match="2 clouds are left out: they had weight 0"):
+            found = pf.load(tmp_path).explain(clouds, y, **OPTIONS)
+        assert found.clouds == 22
+        expected = model.explain([clouds[i] for i in kept], y[kept], **OPTIONS)
+        assert found.rows == expected.rows
+
+    def test_they_are_new_to_the_model(self, data):
+        clouds, y = data
+        weights = np.repeat([1.0, 0.0], 12)
+        model = portfolio().fit(clouds, y, sample_weight=weights)
+        with pytest.raises(ValueError, match="all clouds had weight 0"):
+            model.explain(clouds[12:], y[12:], **OPTIONS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.explain(clouds[12:], y[12:], new=True, **OPTIONS)
+        with pytest.warns(UserWarning, match="12 of 24 clouds are training clouds"):
+            model.explain(clouds, y, new=True, **OPTIONS)
+
+    def test_what_is_given_with_the_others_stays_with_them(self, data):
+        clouds, y = data
+        weights, rng = np.ones(24), np.random.default_rng(1)
+        weights[0] = 0
+        given = {"covariates": {"age": rng.normal(size=24)}, "batch": np.arange(24) // 2 % 2}
+        groups = np.arange(24) // 2
+        model = portfolio().fit(clouds, y, groups, sample_weight=weights, **given)
+        with pytest.warns(UserWarning, match="clouds are left out: they had weight 0"):
+            found = model.explain(clouds, y, groups, **given, **OPTIONS)
+        predicted = model.predict_out_of_fold(
+            clouds[1:],
+            np.arange(1, 24),
+            covariates={"age": given["covariates"]["age"][1:]},
+            batch=given["batch"][1:],
+        )
+        assert found.loss == pytest.approx(-np.log(predicted[np.arange(23), y[1:]]).mean())
+        assert found.groups == 12
