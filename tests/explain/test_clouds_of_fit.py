@@ -73,3 +73,54 @@ class TestWeights:
         )
         assert found.loss == pytest.approx(-np.log(predicted[np.arange(23), y[1:]]).mean())
         assert found.groups == 12
+
+
+class TestGroups:
+    @pytest.mark.parametrize("make", [portfolio, lambda: network(3), lambda: network(1)])
+    def test_those_of_fit_are_the_default(self, data, make, tmp_path):
+        clouds, y = data
+        groups = np.array([f"p{i // 4 * 2 + i % 2}" for i in range(24)])
+        model = make().fit(clouds, y, groups)
+        expected = model.explain(clouds, y, groups, **OPTIONS)
+        assert expected.groups == 12
+        model.save(tmp_path)
+        order = np.random.default_rng(0).permutation(24)
+        loaded = pf.load(tmp_path)
+        assert loaded.explain(clouds, y, **OPTIONS).rows == expected.rows
+        assert loaded.explain([clouds[i] for i in order], y[order], **OPTIONS).groups == 12
+
+    def test_a_fit_without_groups_forgets_them(self, data):
+        clouds, y = data
+        model = portfolio().fit(clouds, y, np.arange(24) // 2)
+        assert model.training_groups_ == (np.arange(24) // 2).tolist()
+        assert not hasattr(model.fit(clouds, y), "training_groups_")
+
+    @pytest.mark.parametrize("make", [portfolio, lambda: network(1)])
+    def test_they_are_one_per_cloud(self, data, tmp_path, make):
+        clouds, y = data
+        model = make().fit(clouds, y, np.arange(24) // 2)
+        model.training_groups_ = [0]
+        with pytest.raises(ValueError, match="training_groups_ has 1 entries for 24"):
+            model.save(tmp_path)
+
+
+class TestPoints:
+    def test_their_order_does_not_matter(self, data):
+        clouds, y = data
+        model = portfolio().fit(clouds, y)
+        rng = np.random.default_rng(0)
+        mixed = [rng.permutation(cloud) for cloud in clouds]
+        assert model.training_positions(mixed).tolist() == list(range(24))
+        assert model.training_positions([clouds[0][:, ::-1]]).tolist() == [-1]
+
+
+@pytest.mark.parametrize("rows", [5, 30])
+@pytest.mark.parametrize("kind", ["array", "mapping", "frame"])
+def test_covariates_have_one_row_per_cloud(data, rows, kind):
+    pd = pytest.importorskip("pandas")
+    clouds, y = data
+    make = {"array": np.asarray, "mapping": lambda v: {"age": v}, "frame": pd.DataFrame}[kind]
+    values = np.random.default_rng(0).normal(size=30)
+    model = portfolio().fit(clouds, y, covariates=make(values[:24]))
+    with pytest.raises(ValueError, match=f"covariates have {rows} rows: expected 24"):
+        model.explain(clouds, y, covariates=make(values[:rows]), **OPTIONS)

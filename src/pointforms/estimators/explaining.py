@@ -40,7 +40,8 @@ class ExplainsItself:
         y : array-like, shape (N,) or (N, targets)
             Labels or numbers, as in `fit`.
         groups : array-like, shape (N,), or None, default None
-            Clouds that belong together, such as those of one patient: the units of the tests.
+            Clouds that belong together, such as those of one patient: the units of the tests. None
+            stands for the groups of `fit`.
         random_state : int, default 0
             Seed of folds, perturbations and tests.
         feature_names : sequence of str or None, default None

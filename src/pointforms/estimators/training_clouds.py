@@ -23,13 +23,15 @@ _WEIGHTLESS = "-"
 TRAINING_CLOUDS = Attribute(list[Fingerprint], optional=True)
 #: How `held_out_` is saved.
 HELD_OUT = Attribute(list[list[NonNegativeInt]], optional=True)
+#: How `training_groups_` is saved; models that were fitted without groups do not have it.
+TRAINING_GROUPS = Attribute(list[NonNegativeInt], optional=True)
 
 
 def fingerprints(clouds: Any) -> list[str]:
     """Return a text per cloud that is the same for equal clouds only.
 
-    It depends on the values and the order of the points, and on nothing else: single and double
-    precision of the same values have the same fingerprint.
+    It depends on the values of the points, and on nothing else: neither their order nor the
+    precision of the same values matters.
 
     Parameters
     ----------
@@ -38,13 +40,14 @@ def fingerprints(clouds: Any) -> list[str]:
 
     Examples
     --------
-    >>> first, second, third = fingerprints([[[0, 1], [2, 3]], [[0.0, 1.0], [2.0, 3.0]], [[0, 1]]])
+    >>> first, second, third = fingerprints([[[0, 1], [2, 3]], [[2.0, 3.0], [0.0, 1.0]], [[0, 1]]])
     >>> first == second, first == third, len(first)
     (True, False, 32)
     """
     result = []
     for cloud in plain_clouds(cloud_list(clouds)):
         values = cloud.double().cpu().contiguous().numpy() + 0.0  # -0 equals 0
+        values = values[np.lexsort(values.T)]
         digest = blake2b(repr(values.shape).encode(), digest_size=_BYTES)
         digest.update(values.astype("<f8").tobytes())
         result.append(digest.hexdigest())
@@ -81,6 +84,25 @@ class KnowsTrainingClouds:
     """
 
     training_clouds_: list[str]
+    training_groups_: list[int]
+
+    def _keep_training_clouds(
+        self, clouds: Any, kept: np.ndarray, groups: np.ndarray | None
+    ) -> None:
+        """Keep the fingerprints of the clouds of `fit`, and their groups by number.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            All clouds of `fit`.
+        kept : ndarray of int
+            Positions of those that do not have weight 0.
+        groups : ndarray, shape (N,), or None
+            The groups of all clouds.
+        """
+        self.training_clouds_ = fingerprints_of_fit(clouds, kept)
+        if groups is not None:
+            self.training_groups_ = np.unique(groups, return_inverse=True)[1].tolist()
 
     def training_positions(self, clouds: Any) -> np.ndarray:
         """Find clouds among those of `fit`.
@@ -169,6 +191,16 @@ class KnowsTrainingClouds:
         out[list(held_out)] = True
         texts = np.array(self.training_clouds_)
         return np.asarray(out & ~np.isin(texts, texts[~out]))
+
+
+def check_training_groups(estimator: Any) -> None:
+    """Raise an error unless a restored estimator has one group per training cloud, or none."""
+    groups = getattr(estimator, "training_groups_", None)
+    clouds = len(getattr(estimator, "training_clouds_", []))
+    if groups is not None and len(groups) != clouds:
+        raise ValueError(
+            f"attribute training_groups_ has {len(groups)} entries for {clouds} training clouds"
+        )
 
 
 def check_held_out(held_out: Sequence[Sequence[int]], clouds: int, members: int) -> None:

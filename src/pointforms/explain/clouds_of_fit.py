@@ -49,3 +49,17 @@ def with_weight(estimator: Any, positions: np.ndarray) -> np.ndarray:
     if not trained.all():
         warn_caller(f"{int((~trained).sum())} clouds are left out: they had weight 0 in fit")
     return np.flatnonzero(trained)
+
+
+def groups_of_fit(estimator: Any, positions: np.ndarray) -> np.ndarray | None:
+    """Return the groups that clouds had in `fit`, by number; None if they had none.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An estimator that knows its training clouds.
+    positions : ndarray of int, shape (N,)
+        Positions of the clouds in `fit`.
+    """
+    groups = getattr(estimator, "training_groups_", None)
+    return None if groups is None else np.array(groups)[positions]

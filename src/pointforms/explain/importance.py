@@ -12,13 +12,13 @@ import numpy as np
 from pointforms.clouds import cloud_list
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.explain.cloud_targets import CloudTargets
-from pointforms.explain.clouds_of_fit import positions_in_fit, with_weight
+from pointforms.explain.clouds_of_fit import groups_of_fit, positions_in_fit, with_weight
 from pointforms.explain.exchange_test import p_values, smallest_p
 from pointforms.explain.feature_names import FeatureNames
 from pointforms.explain.importance_table import Importance, Reliance, StandIns
 from pointforms.explain.perturbed_losses import MeasuredRow, PerturbedLosses
 from pointforms.explain.stand_ins import correlated_features
-from pointforms.explain.unseen import Unseen, some_rows, unseen
+from pointforms.explain.unseen import Unseen, check_covariate_rows, some_rows, unseen
 from pointforms.support.checks import check_int
 from pointforms.support.progress import track
 from pointforms.support.statistics import student_quantile
@@ -89,6 +89,7 @@ def importance(
         Labels or numbers, as in `fit`.
     groups : array-like, shape (N,), or None, default None
         Clouds that belong together, such as those of one patient. They are the units of the tests.
+        None stands for the groups of `fit`, if it had any and the clouds are those of `fit`.
     random_state : int, default 0
         Seed of folds, perturbations and tests.
     feature_names : sequence of str or None, default None
@@ -135,8 +136,10 @@ def importance(
     targets = CloudTargets.of(estimator, y, count)
     groups = check_groups(groups, count)
     batch = None if batch is None else one_per_cloud("batch", batch, count)
+    check_covariate_rows(covariates, count)
     positions = None if new else positions_in_fit(estimator, points)
     if positions is not None:
+        groups = groups_of_fit(estimator, positions) if groups is None else groups
         kept = with_weight(estimator, positions)
         if len(kept) < count:
             points, count = [points[i] for i in kept], len(kept)

@@ -16,6 +16,7 @@ from pointforms.estimators.held_out import held_out_folds
 from pointforms.estimators.training_clouds import fingerprints
 from pointforms.explain.feature_names import named_clouds
 from pointforms.support.blame import warn_caller
+from pointforms.support.options import shown
 
 # With fewer groups than this, clones are fitted on two halves: a fold then has enough groups to
 # take values from, and p-values hold their level.
@@ -202,3 +203,14 @@ def some_rows(values: Any, index: np.ndarray) -> Any:
     if isinstance(values, list | tuple):
         return [values[i] for i in index]
     return values[index]
+
+
+def check_covariate_rows(covariates: Any, count: int) -> None:
+    """Raise an error unless covariates are None or have one row per cloud."""
+    if covariates is None:
+        return
+    columns = covariates.values() if isinstance(covariates, Mapping) else [covariates]
+    for values in columns:
+        if not hasattr(values, "__len__") or len(values) != count:
+            rows = f"{len(values)} rows" if hasattr(values, "__len__") else f"{shown(values)}"
+            raise ValueError(f"covariates have {rows}: expected {count}, one per cloud")
