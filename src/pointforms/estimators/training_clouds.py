@@ -146,7 +146,7 @@ class KnowsTrainingClouds:
         ndarray of bool, shape (N,)
         """
         trained = [not text.startswith(_WEIGHTLESS) for text in self.training_clouds_]
-        return np.array(trained, dtype=bool)[of]
+        return np.asarray(np.array(trained, dtype=bool)[of])
 
     def unseen_members(self, of: Any) -> np.ndarray:
         """Return which members were trained on none of some training clouds, or of clouds equal.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from sklearn.base import clone
 from pointforms.estimators.held_out import held_out_folds
 from pointforms.estimators.training_clouds import fingerprints
 from pointforms.explain.feature_names import named_clouds
+from pointforms.explain.groups_for_fit import arguments_for_groups
 from pointforms.support.blame import warn_caller
 from pointforms.support.options import shown
 
@@ -156,12 +156,13 @@ def _cross_fitted(
         )
     folds = divisions[0]
     fitted = []
+    for_groups = [] if groups is None else arguments_for_groups(estimator)
     for fold in np.unique(folds):
         train = np.flatnonzero(folds != fold)
         one = clone(estimator)
         options = given(train)
-        if groups is not None and "groups" in inspect.signature(one.fit).parameters:
-            options["groups"] = groups[train]
+        if groups is not None:
+            options |= dict.fromkeys(for_groups, groups[train])
         parameters = one.get_params(deep=False)
         if "random_state" in parameters and parameters["random_state"] is None:
             one.set_params(random_state=(seed + int(fold)) % 2**31)
