@@ -124,3 +124,18 @@ def test_covariates_have_one_row_per_cloud(data, rows, kind):
     model = portfolio().fit(clouds, y, covariates=make(values[:24]))
     with pytest.raises(ValueError, match=f"covariates have {rows} rows: expected 24"):
         model.explain(clouds, y, covariates=make(values[:rows]), **OPTIONS)
+
+
+@pytest.mark.parametrize("make", [portfolio, lambda: network(1)])
+def test_models_of_older_versions_say_that_refits_are_explained(data, make):
+    clouds, y = data
+    model = make().fit(clouds, y)
+    del model.training_clouds_
+    with pytest.warns(UserWarning, match="saved by an older version.*refits on these clouds"):
+        assert "refits" in model.explain(clouds, y, **OPTIONS).models
+    with pytest.raises(ValueError, match="does not know its training clouds"):
+        model.unseen_members([0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pf.explain.importance(make(), clouds, y, **OPTIONS)  # not fitted
+        model.explain(clouds, y, new=True, **OPTIONS)

@@ -35,7 +35,7 @@ class Grouped(ClassifierMixin, BaseEstimator):
         return np.stack([1 - p, p], 1)
 
     def predict(self, clouds):
-        return self.classes_[self.predict_proba(clouds).argmax(1)]
+        return self.predict_proba(clouds).argmax(1)
 
 
 class Around(ClassifierMixin, BaseEstimator):

@@ -174,6 +174,11 @@ class KnowsTrainingClouds:
     def _checked_positions(self, of: Any, count: int) -> np.ndarray:
         """Return positions in `fit` as an array, one per cloud."""
         positions = one_per_cloud("of", of, count)
+        if not hasattr(self, "training_clouds_"):
+            raise ValueError(
+                f"this {type(self).__name__} does not know its training clouds: it is not fitted, "
+                "or was saved by an older version, which did not keep them; fit it again"
+            )
         known = len(self.training_clouds_)
         if positions.dtype.kind not in "iu" or positions.min() < 0 or positions.max() >= known:
             raise ValueError(

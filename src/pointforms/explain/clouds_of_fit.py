@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pointforms.estimators.training_clouds import KnowsTrainingClouds
 from pointforms.support.blame import warn_caller
 
 
@@ -20,6 +21,13 @@ def positions_in_fit(estimator: Any, clouds: Any) -> np.ndarray | None:
         The clouds.
     """
     if getattr(estimator, "training_clouds_", None) is None:
+        if isinstance(estimator, KnowsTrainingClouds) and hasattr(estimator, "n_features_in_"):
+            warn_caller(
+                f"this {type(estimator).__name__} was saved by an older version, which did not "
+                "keep what its training clouds are recognised by: refits on these clouds are "
+                "explained, not the model itself. Fit it again, or pass new=True if it was fitted "
+                "on none of them"
+            )
         return None
     positions: np.ndarray = estimator.training_positions(clouds)
     return None if (positions < 0).any() else positions

@@ -54,6 +54,8 @@ class FeatureNames:
             clouds = clouds.in_order(known)
         points = [cloud.cpu().numpy() for cloud in plain_clouds(clouds)]
         D = points[0].shape[1]
+        if hasattr(estimator, "_check_width") and hasattr(estimator, "n_features_in_"):
+            estimator._check_width(D)
         if given is None:
             return cls(points, known or own or tuple(f"x{j}" for j in range(D)), known)
         names = _checked(given, D)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 from math import nan
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from pointforms.explain.importance_table import Importance, Reliance, StandIns
 from pointforms.explain.perturbed_losses import MeasuredRow, PerturbedLosses
 from pointforms.explain.stand_ins import correlated_features
 from pointforms.explain.unseen import Unseen, check_covariate_rows, some_rows, unseen
-from pointforms.support.checks import check_int
+from pointforms.support.checks import check_int, is_word
 from pointforms.support.progress import track
 from pointforms.support.statistics import student_quantile
 from pointforms.support.suggestions import suggest
@@ -147,7 +147,7 @@ def importance(
             groups = None if groups is None else groups[kept]
             batch = None if batch is None else batch[kept]
             covariates = None if covariates is None else some_rows(covariates, kept)
-    seed = int(np.random.default_rng(random_state).integers(2**31 - 1))
+    seed = _seed(random_state)
     models = unseen(
         estimator, points, targets, groups, covariates, batch, new, seed, features.known
     )
@@ -170,7 +170,7 @@ def importance(
             rows.append(measured.distribution(own_set))
             rows.append(measured.covariation(own_set))
             advance(2)
-    if pairs == "top":
+    if is_word(pairs, "top"):
         first = np.sort(np.argsort(-by_feature, kind="stable")[:_PAIRED]).tolist()
         chosen_pairs = list(combinations(first, 2))
     with track(len(chosen_pairs), "pairs of features", progress) as advance:
@@ -181,23 +181,42 @@ def importance(
     return _result(rows, tested, sets, names, measured, models)
 
 
+def _seed(random_state: Any) -> int:
+    try:
+        return int(np.random.default_rng(random_state).integers(2**31 - 1))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"random_state={random_state!r}: expected a whole number of at least 0"
+        ) from None
+
+
 def _check_pairs(pairs: Pairs, names: Sequence[str]) -> list[tuple[int, int]]:
     """Return pairs of positions; none for "top", which needs to know the features first."""
-    if pairs is None or pairs is False or pairs == "top":
+    if pairs is None or pairs is False or is_word(pairs, "top"):
         return []
-    if pairs == "all":
+    if is_word(pairs, "all"):
         return list(combinations(range(len(names)), 2))
-    if isinstance(pairs, str | bool) or not all(len(pair) == 2 for pair in pairs):
+    listed = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
+    if not _is_list_of_pairs(listed):
         raise ValueError(
-            f"pairs={pairs!r}: expected 'top', 'all', None, or pairs of names of features"
+            f"pairs={listed!r}: expected 'top', 'all', None, or pairs of names of features, such "
+            f"as {[tuple(names[:2])]}"
         )
     found = []
-    for pair in pairs:
+    for pair in listed:
         places = [_position(feature, names) for feature in pair]
         if places[0] == places[1]:
             raise ValueError(f"pairs has {pair!r}: expected two different features")
         found.append((min(places), max(places)))
     return sorted(set(found))
+
+
+def _is_list_of_pairs(pairs: Any) -> bool:
+    """Return whether something is a collection of pairs; text of two letters is no pair."""
+    if isinstance(pairs, str | bytes) or not isinstance(pairs, Collection):
+        return False
+    kinds = list, tuple, np.ndarray
+    return all(isinstance(pair, kinds) and np.shape(pair) == (2,) for pair in pairs)
 
 
 def _position(feature: Any, names: Sequence[str]) -> int:
