@@ -208,3 +208,17 @@ def test_errors_name_other_features_and_the_option(named) -> None:
     assert result.exit_code == 2
     assert "--new if" in " ".join(result.stderr.split())
     assert "new=True" not in result.stderr
+
+
+def test_the_groups_of_fit_are_used_where_the_file_has_none(named) -> None:
+    folder, _ = named
+    task = pf.tasks.read(folder / "training.csv")
+    clouds = pf.Clouds.from_list(task.clouds, feature_names=task.feature_names)
+    groups = np.arange(24) // 4 * 2 + np.arange(24) % 2
+    y = np.array(task.class_names)[task.labels]
+    model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y, groups)
+    model.save(folder / "grouped")
+    arguments = [str(folder / "grouped"), str(folder / "training.csv"), "--no-pairs"]
+    result = runner.invoke(app, ["explain", *arguments, "--repeats", "1"])
+    assert result.exit_code == 0, result.output
+    assert "24 clouds in 12 groups" in " ".join(result.output.split())

@@ -194,11 +194,12 @@ def _importance(
     new: bool,
     repeats: int | None,
 ) -> Importance:
+    alone = len(set(groups.tolist())) == len(groups)
     try:
         found: Importance = classifier.explain(
             clouds,
             y,
-            groups,
+            None if alone else groups,  # the groups of fit, if the file has none
             seed,
             feature_names=clouds.feature_names,
             pairs="top" if pairs else None,

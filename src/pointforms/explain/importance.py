@@ -196,7 +196,7 @@ def _check_pairs(pairs: Pairs, names: Sequence[str]) -> list[tuple[int, int]]:
         return []
     if is_word(pairs, "all"):
         return list(combinations(range(len(names)), 2))
-    listed = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
+    listed: Any = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
     if not _is_list_of_pairs(listed):
         raise ValueError(
             f"pairs={listed!r}: expected 'top', 'all', None, or pairs of names of features, such "
