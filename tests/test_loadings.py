@@ -32,9 +32,18 @@ def test_scores_share_out_the_importance(loadings):
     assert loadings.top(1) == {"a": [("CD4", -0.8)], "b": [("CD8", 2.0)]}
 
 
+def test_negative_importances_count_as_0(loadings):
+    """`explain` finds such numbers for components that a model does not use."""
+    np.testing.assert_array_equal(loadings.scores([2.0, -0.01]), loadings.scores([2.0, 0.0]))
+    assert loadings.table([-5.0, 1e-9]).rows[0]["component"] == "b"
+
+
 @pytest.mark.parametrize(
     ("importance", "message"),
-    [([1.0], r"shape \(1,\): expected one number for each of the 2"), ([1, -1], "at least 0")],
+    [
+        ([1.0], r"shape \(1,\): expected one number for each of the 2"),
+        ([1, np.nan], "expected finite numbers"),
+    ],
 )
 def test_other_importances_are_refused(loadings, importance, message):
     with pytest.raises(ValueError, match=message):

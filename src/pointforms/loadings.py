@@ -73,25 +73,30 @@ class Loadings:
     def scores(self, importance: Any) -> np.ndarray:
         """Share out the importance of components among features: (features,).
 
-        The score of feature j is Σ_c importance_c shares_cj. Scores sum to what the importances
-        sum to. They say which features an important component is made of, not that each of them
-        matters: a component is used as a whole, and features that vary together share its loading.
+        The score of feature j is Σ_c max(importance_c, 0) shares_cj. Scores sum to what the
+        positive importances sum to. They say which features an important component is made of, not
+        that each of them matters: a component is used as a whole, and features that vary together
+        share its loading.
 
         Parameters
         ----------
         importance : (components,) array
-            One number per component, at least 0, such as what `explain` found for each component.
+            One number per component, such as what `explain` found for each component. Those below
+            0, which a component that the model does not use may have by chance, count as 0.
         """
+        return np.asarray(self._at_least_0(importance) @ self.shares)
+
+    def _at_least_0(self, importance: Any) -> np.ndarray:
+        """Return one finite number per component, those below 0 replaced by 0."""
         given = np.asarray(importance, dtype=np.float64)
         if given.shape != (len(self.component_names),):
             raise ValueError(
                 f"importance has shape {given.shape}: expected one number for each of the "
                 f"{len(self.component_names)} components"
             )
-        if not (np.isfinite(given).all() and (given >= 0).all()):
-            raise ValueError(f"importance={shown(importance)}: expected numbers of at least 0")
-        scores: np.ndarray = given @ self.shares
-        return scores
+        if not np.isfinite(given).all():
+            raise ValueError(f"importance={shown(importance)}: expected finite numbers")
+        return np.maximum(given, 0.0)
 
     def table(self, importance: Any, top: int | None = 20) -> Table:
         """Return the features of the largest scores, and the component that each owes most to.
@@ -104,7 +109,7 @@ class Loadings:
             Number of features; None lists all.
         """
         scores = self.scores(importance)
-        parts = np.asarray(importance, dtype=np.float64)[:, None] * self.shares
+        parts = self._at_least_0(importance)[:, None] * self.shares
         leading = parts.argmax(0)
         rows = [
             {

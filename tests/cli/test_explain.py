@@ -138,3 +138,87 @@ def test_features_are_chosen_by_name(saved) -> None:
     assert "features: a, [b], c" in first.output
     assert again.output == first.output
     assert turned.output != first.output
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    """A model of data frames whose CD3 tells the classes, and files with the columns turned."""
+    pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("named")
+    y = np.array(["a", "b"])[np.arange(24) % 2]
+    for name in ("training", "others"):
+        clouds = [
+            pd.DataFrame(rng.normal(size=(10, 3)), columns=["CD3", "CD4", "CD8"]).assign(
+                CD3=lambda frame, own=label: frame["CD3"] + 2.0 * (own == "b")
+            )
+            for label in y
+        ]
+        rows = pd.concat([c.assign(cloud=f"s{i}", label=y[i]) for i, c in enumerate(clouds)])
+        rows[["cloud", "label", "CD8", "CD4", "CD3"]].to_csv(folder / f"{name}.csv", index=False)
+        if name == "training":
+            pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y).save(
+                folder / "model"
+            )
+            pf.PointFormClassifier(
+                forms=2, hidden=(4,), epochs=2, neighbors=6, dimension=2, random_state=0
+            ).fit(clouds, y).save(folder / "forms")
+            names = ["CD3", "CD4", "CD8"]
+            forms = pf.load(folder / "forms")
+            split = pf.explain.basis_split(forms, clouds, y, None, names, refits=0)
+    return folder, split
+
+
+@pytest.mark.parametrize("given", [["training.csv"], ["others.csv", "--new"]])
+def test_columns_are_matched_by_name(named, given) -> None:
+    folder, _ = named
+    table = folder / "rows.csv"
+    more = ["--no-pairs", "--repeats", "2", "--csv", str(table)]
+    arguments = [str(folder / "model"), str(folder / given[0]), *given[1:], *more]
+    result = runner.invoke(app, ["explain", *arguments])
+    assert result.exit_code == 0, result.output
+    with table.open(encoding="utf-8") as file:
+        first = next(csv.DictReader(file))
+    assert (first["feature"], first["kind"]) == ("CD3", "distribution")
+    assert float(first["importance"]) > 0.3
+
+
+def test_a_split_matches_columns_by_name(named) -> None:
+    folder, expected = named
+    table = folder / "split.csv"
+    more = ["--split", "--refits", "0", "--csv", str(table)]
+    arguments = [str(folder / "forms"), str(folder / "training.csv"), *more]
+    result = runner.invoke(app, ["explain", *arguments])
+    assert result.exit_code == 0, result.output
+    with table.open(encoding="utf-8") as file:
+        found = {row["form"]: float(row["difference"]) for row in csv.DictReader(file)}
+    for form in expected.top(None):
+        assert found[form.name] == pytest.approx(form.difference, rel=1e-3)
+
+
+def test_errors_name_other_features_and_the_option(named) -> None:
+    folder, _ = named
+    text = (folder / "others.csv").read_text(encoding="utf-8")
+    (folder / "renamed.csv").write_text(text.replace("CD3", "CD19", 1), encoding="utf-8")
+    result = runner.invoke(app, ["explain", str(folder / "model"), str(folder / "renamed.csv")])
+    assert result.exit_code == 2
+    assert "CD19" in result.stderr
+    result = runner.invoke(app, ["explain", str(folder / "model"), str(folder / "others.csv")])
+    assert result.exit_code == 2
+    assert "--new if" in " ".join(result.stderr.split())
+    assert "new=True" not in result.stderr
+
+
+def test_the_groups_of_fit_are_used_where_the_file_has_none(named) -> None:
+    folder, _ = named
+    task = pf.tasks.read(folder / "training.csv")
+    clouds = pf.Clouds.from_list(task.clouds, feature_names=task.feature_names)
+    groups = np.arange(24) // 4 * 2 + np.arange(24) % 2
+    y = np.array(task.class_names)[task.labels]
+    model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y, groups)
+    model.save(folder / "grouped")
+    arguments = [str(folder / "grouped"), str(folder / "training.csv"), "--no-pairs"]
+    result = runner.invoke(app, ["explain", *arguments, "--repeats", "1"])
+    assert result.exit_code == 0, result.output
+    assert "24 clouds in 12 groups" in " ".join(result.output.split())

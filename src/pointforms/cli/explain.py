@@ -14,6 +14,8 @@ from pointforms.cli.console import echo, print_table, use_one_thread
 if TYPE_CHECKING:
     import numpy as np
 
+    from pointforms.clouds import Clouds
+    from pointforms.explain.importance_table import Importance
     from pointforms.tasks import Task
 
 
@@ -102,7 +104,8 @@ def explain(
         features=options.column_names(features),
     )
     _check_match(classifier, task)
-    echo(f"features: {', '.join(task.feature_names)}")
+    ordered = _in_order(classifier, task)
+    echo(f"features: {', '.join(ordered.feature_names)}")
     y = _labels(classifier, task)
     found: Any
     draw: Any
@@ -110,10 +113,10 @@ def explain(
         found, draw = (
             basis_split(
                 classifier,
-                task.clouds,
+                ordered,
                 y,
                 task.groups,
-                task.feature_names,
+                ordered.feature_names,
                 refits,
                 permutations,
                 seed,
@@ -124,17 +127,7 @@ def explain(
             found = replace(found, columns=tuple(task.class_names))
     else:
         found, draw = (
-            classifier.explain(
-                task.clouds,
-                y,
-                task.groups,
-                seed,
-                feature_names=task.feature_names,
-                pairs="top" if pairs else None,
-                new=new,
-                repeats=repeats,
-                progress=True,
-            ),
+            _importance(classifier, ordered, y, task.groups, seed, pairs, new, repeats),
             plot.importance,
         )
     shown = found.table()
@@ -177,9 +170,46 @@ def _check_match(classifier: Any, task: Task) -> None:
     if len(task.feature_names) != classifier.n_features_in_:
         raise ValueError(
             f"{task.name} has {len(task.feature_names)} features, the model was fitted with "
-            f"{classifier.n_features_in_}; --features chooses columns of a file, in the order "
-            "in which the model was given them"
+            f"{classifier.n_features_in_}; --features chooses columns of a file, by the "
+            "names that the model was given, or in the order in which it was given them"
         )
+
+
+def _in_order(classifier: Any, task: Task) -> Clouds:
+    """Return the clouds with their features in the order of `fit`, if both have names."""
+    from pointforms.clouds import Clouds, cloud_list
+
+    named = Clouds.from_list(task.clouds, feature_names=task.feature_names)
+    ordered: Clouds = classifier._by_name(cloud_list(named))
+    return ordered
+
+
+def _importance(
+    classifier: Any,
+    clouds: Clouds,
+    y: np.ndarray,
+    groups: np.ndarray,
+    seed: int,
+    pairs: bool,
+    new: bool,
+    repeats: int | None,
+) -> Importance:
+    alone = len(set(groups.tolist())) == len(groups)
+    try:
+        found: Importance = classifier.explain(
+            clouds,
+            y,
+            None if alone else groups,  # the groups of fit, if the file has none
+            seed,
+            feature_names=clouds.feature_names,
+            pairs="top" if pairs else None,
+            new=new,
+            repeats=repeats,
+            progress=True,
+        )
+    except ValueError as error:  # the option as it is called here
+        raise ValueError(str(error).replace("new=True", "--new")) from error
+    return found
 
 
 def _labels(classifier: Any, task: Task) -> np.ndarray:

@@ -40,11 +40,13 @@ class ExplainsItself:
         y : array-like, shape (N,) or (N, targets)
             Labels or numbers, as in `fit`.
         groups : array-like, shape (N,), or None, default None
-            Clouds that belong together, such as those of one patient: the units of the tests.
+            Clouds that belong together, such as those of one patient: the units of the tests. None
+            stands for the groups of `fit`.
         random_state : int, default 0
             Seed of folds, perturbations and tests.
         feature_names : sequence of str or None, default None
-            Names of the features; by default those of the clouds, or x0, x1, ….
+            Names of the features, in the order of the clouds; by default those of the clouds, or
+            x0, x1, ….
         pairs : "top", "all", sequence of pairs, None or False, default "top"
             Pairs of features to measure: all among the ten most important features, all, or some.
         new : bool, default False

@@ -26,7 +26,7 @@ from pointforms.estimators.plans import Recipe
 from pointforms.estimators.scaled_clouds import ScalesClouds
 from pointforms.estimators.targets import Targets
 from pointforms.estimators.trainer import train
-from pointforms.estimators.training_clouds import UNKNOWN, KnowsTrainingClouds, fingerprints
+from pointforms.estimators.training_clouds import KnowsTrainingClouds
 from pointforms.estimators.units import Scale
 from pointforms.nn.average import first_member
 from pointforms.nn.frames import Frame
@@ -242,14 +242,15 @@ class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  
         groups = check_groups(groups, count)
         batch = self._checked_batch(batch, count)
         self._keep_names(clouds)
-        kept = targets.counted()
+        kept, given, all_groups = targets.counted(), clouds, groups
         if len(kept) < count:  # so that the others do not choose the dimension either
             clouds, targets = [clouds[i] for i in kept], targets.subset(kept)
             groups = None if groups is None else groups[kept]
             batch = None if batch is None else batch[kept]
         self.adapt(clouds, batch)
         prepared = self.prepare(clouds)
-        self._forget("batch_centers_", "oof_predictions_", "held_out_", "training_clouds_")
+        self._forget("batch_centers_", "oof_predictions_", "held_out_")
+        self._forget("training_clouds_", "training_groups_")
         if batch is not None:
             self.batch_centers_ = learn_batch_centers(plain_clouds(prepared), batch)
         store = self._make_store_with(prepared, None, covariates, batch, kept, count)
@@ -257,9 +258,7 @@ class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
         warn_if_never_improved([fitted], groups is not None, stacklevel=4)
         self.keep(fitted)
-        self.training_clouds_ = [UNKNOWN] * count  # what has weight 0 was not trained on
-        for i, text in zip(kept, fingerprints(clouds), strict=True):
-            self.training_clouds_[i] = text
+        self._keep_training_clouds(given, kept, all_groups)
         self._keep_out_of_fold(fitted, kept, count, targets)
 
     def _keep_out_of_fold(

@@ -32,7 +32,7 @@ from pointforms.estimators.saved_state import SavedState
 from pointforms.estimators.saved_values import Attribute, Floats, Names
 from pointforms.estimators.seen_features import seen_places
 from pointforms.estimators.targets import Targets
-from pointforms.estimators.training_clouds import HELD_OUT, TRAINING_CLOUDS
+from pointforms.estimators.training_clouds import HELD_OUT, TRAINING_CLOUDS, TRAINING_GROUPS
 from pointforms.exterior import check_degree
 from pointforms.geometry.field import GramField
 from pointforms.geometry.settings import GramSettings
@@ -67,6 +67,7 @@ class PointFormEstimator(PointFormOptions):
         "batch_centers_": Attribute(dict[Any, list[FiniteFloat]], optional=True),
         "covariates_": Attribute(list[CovariateColumn], optional=True),
         "training_clouds_": TRAINING_CLOUDS,
+        "training_groups_": TRAINING_GROUPS,
         "held_out_": HELD_OUT,
         "best_epoch_": Attribute(NonNegativeInt),
         "history_": Attribute(list[dict[str, float]]),

@@ -47,6 +47,8 @@ class PointFormRegressor(PredictsNumbers, PointFormEstimator):  # type: ignore[m
         weight 0. It is not saved.
     training_clouds_ : list of str
         Fingerprints of the clouds of `fit`, by which `training_positions` finds them again.
+    training_groups_ : list of int
+        Groups of the clouds of `fit`, by number, if it was given any.
     held_out_ : list of list of int
         Where several members hold out parts of the training clouds: the positions of the clouds
         that each of them was not trained on.

@@ -15,7 +15,7 @@ from pointforms.estimators.saved_values import (
     restore_learned,
     restore_weights_of_format_1,
 )
-from pointforms.estimators.training_clouds import check_held_out
+from pointforms.estimators.training_clouds import check_held_out, check_training_groups
 from pointforms.geometry.choice import USUAL_NEIGHBORS
 from pointforms.geometry.settings import GramSettings
 from pointforms.nn.average import AverageNetwork
@@ -42,6 +42,7 @@ def restore_network(cls: Any, state: SavedState) -> Any:
     for name, values in state.tensors.items():
         if not torch.isfinite(values).all():
             raise ValueError(f"its weights {name!r} are not finite")
+    check_training_groups(estimator)
     if hasattr(estimator, "held_out_"):
         clouds = len(getattr(estimator, "training_clouds_", []))
         check_held_out(estimator.held_out_, clouds, len(getattr(network, "members", [])))

@@ -16,20 +16,22 @@ from pointforms.estimators.saved_values import Attribute
 # Bytes of a fingerprint.
 _BYTES = 16
 #: The fingerprint of a cloud, as text.
-Fingerprint = Annotated[str, StringConstraints(pattern=rf"^[0-9a-f]{{{2 * _BYTES}}}$")]
-#: What stands for a cloud that was not trained on.
-UNKNOWN = "0" * 2 * _BYTES
+Fingerprint = Annotated[str, StringConstraints(pattern=rf"^-?[0-9a-f]{{{2 * _BYTES}}}$")]
+# What stands before the fingerprint of a cloud that had weight 0, and was not trained on.
+_WEIGHTLESS = "-"
 #: How `training_clouds_` is saved; models of version 0.2.0 and older do not have it.
 TRAINING_CLOUDS = Attribute(list[Fingerprint], optional=True)
 #: How `held_out_` is saved.
 HELD_OUT = Attribute(list[list[NonNegativeInt]], optional=True)
+#: How `training_groups_` is saved; models that were fitted without groups do not have it.
+TRAINING_GROUPS = Attribute(list[NonNegativeInt], optional=True)
 
 
 def fingerprints(clouds: Any) -> list[str]:
     """Return a text per cloud that is the same for equal clouds only.
 
-    It depends on the values and the order of the points, and on nothing else: single and double
-    precision of the same values have the same fingerprint.
+    It depends on the values of the points, and on nothing else: neither their order nor the
+    precision of the same values matters.
 
     Parameters
     ----------
@@ -38,28 +40,69 @@ def fingerprints(clouds: Any) -> list[str]:
 
     Examples
     --------
-    >>> first, second, third = fingerprints([[[0, 1], [2, 3]], [[0.0, 1.0], [2.0, 3.0]], [[0, 1]]])
+    >>> first, second, third = fingerprints([[[0, 1], [2, 3]], [[2.0, 3.0], [0.0, 1.0]], [[0, 1]]])
     >>> first == second, first == third, len(first)
     (True, False, 32)
     """
     result = []
     for cloud in plain_clouds(cloud_list(clouds)):
         values = cloud.double().cpu().contiguous().numpy() + 0.0  # -0 equals 0
+        values = values[np.lexsort(values.T)]
         digest = blake2b(repr(values.shape).encode(), digest_size=_BYTES)
         digest.update(values.astype("<f8").tobytes())
         result.append(digest.hexdigest())
     return result
 
 
+def fingerprints_of_fit(clouds: Any, kept: np.ndarray) -> list[str]:
+    """Return the fingerprints of the clouds of `fit`, and which of them were trained on.
+
+    Parameters
+    ----------
+    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+        All clouds of `fit`.
+    kept : ndarray of int
+        Positions of those that do not have weight 0.
+
+    Examples
+    --------
+    >>> one, other = fingerprints_of_fit([[[0, 1]], [[2, 3]]], np.array([0]))
+    >>> one[:1] == "-", other[:1] == "-"
+    (False, True)
+    """
+    trained = set(kept.tolist())
+    texts = enumerate(fingerprints(clouds))
+    return [text if i in trained else _WEIGHTLESS + text for i, text in texts]
+
+
 class KnowsTrainingClouds:
     """A mixin for estimators that recognise the clouds of `fit`.
 
-    After `fit`, `training_clouds_` has the fingerprint of each cloud. Where several members hold
-    out parts of the clouds, each cloud can be predicted by those that were not trained on it, see
-    `predict_out_of_fold`.
+    After `fit`, `training_clouds_` has the fingerprint of each cloud, after a minus sign if the
+    cloud had weight 0. Where several members hold out parts of the clouds, each cloud can be
+    predicted by those that were not trained on it, see `predict_out_of_fold`.
     """
 
     training_clouds_: list[str]
+    training_groups_: list[int]
+
+    def _keep_training_clouds(
+        self, clouds: Any, kept: np.ndarray, groups: np.ndarray | None
+    ) -> None:
+        """Keep the fingerprints of the clouds of `fit`, and their groups by number.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            All clouds of `fit`.
+        kept : ndarray of int
+            Positions of those that do not have weight 0.
+        groups : ndarray, shape (N,), or None
+            The groups of all clouds.
+        """
+        self.training_clouds_ = fingerprints_of_fit(clouds, kept)
+        if groups is not None:
+            self.training_groups_ = np.unique(groups, return_inverse=True)[1].tolist()
 
     def training_positions(self, clouds: Any) -> np.ndarray:
         """Find clouds among those of `fit`.
@@ -72,13 +115,15 @@ class KnowsTrainingClouds:
         Returns
         -------
         ndarray of int, shape (N,)
-            The position of each cloud in `fit`; -1 for a cloud that was not there, or had weight 0.
-            Of several equal clouds the first is found first.
+            The position of each cloud in `fit`; -1 for a cloud that was not there. Of several equal
+            clouds the first is found first, and those of weight 0 after the others.
         """
         places: dict[str, list[int]] = {}
-        for i, text in enumerate(getattr(self, "training_clouds_", [])):
-            if text != UNKNOWN:
-                places.setdefault(text, []).append(i)
+        texts = getattr(self, "training_clouds_", [])
+        for weightless in (False, True):
+            for i, text in enumerate(texts):
+                if text.startswith(_WEIGHTLESS) == weightless:
+                    places.setdefault(text.removeprefix(_WEIGHTLESS), []).append(i)
         by_name: Any = getattr(self, "_by_name", lambda given: given)
         seen: dict[str, int] = {}
         found = []
@@ -87,6 +132,21 @@ class KnowsTrainingClouds:
             found.append(own[seen.get(text, 0) % len(own)])
             seen[text] = seen.get(text, 0) + 1
         return np.array(found, dtype=np.int64)
+
+    def had_weight(self, of: np.ndarray) -> np.ndarray:
+        """Return which of some clouds of `fit` were trained on, rather than having weight 0.
+
+        Parameters
+        ----------
+        of : ndarray of int, shape (N,)
+            Positions of the clouds in `fit`.
+
+        Returns
+        -------
+        ndarray of bool, shape (N,)
+        """
+        trained = [not text.startswith(_WEIGHTLESS) for text in self.training_clouds_]
+        return np.asarray(np.array(trained, dtype=bool)[of])
 
     def unseen_members(self, of: Any) -> np.ndarray:
         """Return which members were trained on none of some training clouds, or of clouds equal.
@@ -99,7 +159,8 @@ class KnowsTrainingClouds:
         Returns
         -------
         ndarray of bool, shape (N, members)
-            (N, 0) if the estimator has no members that hold out parts of the training clouds.
+            (N, 0) if the estimator has no members that hold out parts of the training clouds. A
+            cloud of weight 0, which belongs to no member's part, has False.
         """
         positions = self._checked_positions(of, len(of))
         columns = [self._unseen(own)[positions] for own in self._held_out_by_member()]
@@ -113,6 +174,11 @@ class KnowsTrainingClouds:
     def _checked_positions(self, of: Any, count: int) -> np.ndarray:
         """Return positions in `fit` as an array, one per cloud."""
         positions = one_per_cloud("of", of, count)
+        if not hasattr(self, "training_clouds_"):
+            raise ValueError(
+                f"this {type(self).__name__} does not know its training clouds: it is not fitted, "
+                "or was saved by an older version, which did not keep them; fit it again"
+            )
         known = len(self.training_clouds_)
         if positions.dtype.kind not in "iu" or positions.min() < 0 or positions.max() >= known:
             raise ValueError(
@@ -130,6 +196,16 @@ class KnowsTrainingClouds:
         out[list(held_out)] = True
         texts = np.array(self.training_clouds_)
         return np.asarray(out & ~np.isin(texts, texts[~out]))
+
+
+def check_training_groups(estimator: Any) -> None:
+    """Raise an error unless a restored estimator has one group per training cloud, or none."""
+    groups = getattr(estimator, "training_groups_", None)
+    clouds = len(getattr(estimator, "training_clouds_", []))
+    if groups is not None and len(groups) != clouds:
+        raise ValueError(
+            f"attribute training_groups_ has {len(groups)} entries for {clouds} training clouds"
+        )
 
 
 def check_held_out(held_out: Sequence[Sequence[int]], clouds: int, members: int) -> None:

@@ -120,7 +120,7 @@ class PointFormTransformer(
     def _draw_forms(self, clouds: Sequence[Any], batch: np.ndarray | None) -> None:
         self._keep_names(clouds)
         self._forget("batch_centers_", "covariates_", "oof_predictions_")
-        self._forget("held_out_", "training_clouds_")
+        self._forget("held_out_", "training_clouds_", "training_groups_")
         self.adapt(clouds, batch)
         prepared = self.prepare(clouds)
         if batch is not None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 from math import isnan, nan
 from typing import Any, Literal
 
 import numpy as np
 
-from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.clouds import cloud_list
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.explain.cloud_targets import CloudTargets
+from pointforms.explain.clouds_of_fit import groups_of_fit, positions_in_fit, with_weight
 from pointforms.explain.exchange_test import p_values, smallest_p
+from pointforms.explain.feature_names import FeatureNames
 from pointforms.explain.importance_table import Importance, Reliance, StandIns
 from pointforms.explain.perturbed_losses import MeasuredRow, PerturbedLosses
 from pointforms.explain.stand_ins import correlated_features
-from pointforms.explain.unseen import Unseen, unseen
-from pointforms.support.checks import check_int
+from pointforms.explain.unseen import Unseen, check_covariate_rows, some_rows, unseen
+from pointforms.support.checks import check_int, is_word
 from pointforms.support.progress import track
 from pointforms.support.suggestions import suggest
 
@@ -87,15 +89,18 @@ def importance(
     estimator : estimator
         Any estimator on clouds with `fit` and `predict_proba` or `predict`.
     clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-        The clouds of `fit`, in any order, or some of them; or others with new=True.
+        The clouds of `fit`, in any order, or some of them; or others with new=True. Those that had
+        weight 0 in `fit` are left out.
     y : array-like, shape (N,) or (N, targets)
         Labels or numbers, as in `fit`.
     groups : array-like, shape (N,), or None, default None
         Clouds that belong together, such as those of one patient. They are the units of the tests.
+        None stands for the groups of `fit`, if it had any and the clouds are those of `fit`.
     random_state : int, default 0
         Seed of folds, perturbations and tests.
     feature_names : sequence of str or None, default None
-        Names of the features; by default those of the clouds, or x0, x1, ….
+        Names of the features, in the order of the clouds; by default those of the clouds, or x0,
+        x1, ….
     pairs : "top", "all", sequence of pairs, None or False, default "top"
         Pairs to measure: all among the ten most important features, all, or some by name or
         position; None or False measures none.
@@ -131,20 +136,28 @@ def importance(
     """
     if repeats is not None:
         check_int("repeats", repeats, at_least=1)
-    given = cloud_list(clouds)
-    names = _names(feature_names, estimator, given)
-    if hasattr(estimator, "_by_name"):
-        given = estimator._by_name(given)
-    points = [cloud.cpu().numpy() for cloud in plain_clouds(given)]
-    if len(names) != points[0].shape[1]:
-        raise ValueError(f"feature_names has {len(names)} names for {points[0].shape[1]} features")
+    features = FeatureNames.of(estimator, cloud_list(clouds), feature_names)
+    names, points = features.shown, features.points
     chosen_pairs = _check_pairs(pairs, names)
     count = len(points)
     targets = CloudTargets.of(estimator, y, count)
     groups = check_groups(groups, count)
     batch = None if batch is None else one_per_cloud("batch", batch, count)
-    seed = int(np.random.default_rng(random_state).integers(2**31 - 1))
-    models = unseen(estimator, points, targets, groups, covariates, batch, new, seed)
+    check_covariate_rows(covariates, count)
+    positions = None if new else positions_in_fit(estimator, points)
+    if positions is not None:
+        groups = groups_of_fit(estimator, positions) if groups is None else groups
+        kept = with_weight(estimator, positions)
+        if len(kept) < count:
+            points, count = [points[i] for i in kept], len(kept)
+            targets = CloudTargets.of(estimator, targets.given[kept], count)
+            groups = None if groups is None else groups[kept]
+            batch = None if batch is None else batch[kept]
+            covariates = None if covariates is None else some_rows(covariates, kept)
+    seed = _seed(random_state)
+    models = unseen(
+        estimator, points, targets, groups, covariates, batch, new, seed, features.known
+    )
     own = np.arange(count) if groups is None else np.unique(groups, return_inverse=True)[1]
     measured = PerturbedLosses(points, targets, models, own, repeats, seed)
     D = len(names)
@@ -164,7 +177,7 @@ def importance(
             rows.append(measured.distribution(own_set))
             rows.append(measured.covariation(own_set))
             advance(2)
-    if pairs == "top":
+    if is_word(pairs, "top"):
         first = np.sort(np.argsort(-by_feature, kind="stable")[:_PAIRED]).tolist()
         chosen_pairs = list(combinations(first, 2))
     with track(len(chosen_pairs), "pairs of features", progress) as advance:
@@ -175,34 +188,42 @@ def importance(
     return _result(rows, tested, sets, names, measured, models)
 
 
-def _names(given: Any, estimator: Any, clouds: Any) -> tuple[str, ...]:
-    """Return the names of the features, in the order of the estimator."""
-    if given is not None:
-        return tuple(map(str, given))
-    if hasattr(estimator, "feature_names_in_"):
-        return tuple(map(str, estimator.feature_names_in_))
-    if getattr(clouds, "has_names", False):
-        return tuple(clouds.feature_names)
-    return tuple(f"x{j}" for j in range(plain_clouds(clouds)[0].shape[1]))
+def _seed(random_state: Any) -> int:
+    try:
+        return int(np.random.default_rng(random_state).integers(2**31 - 1))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"random_state={random_state!r}: expected a whole number of at least 0"
+        ) from None
 
 
 def _check_pairs(pairs: Pairs, names: Sequence[str]) -> list[tuple[int, int]]:
     """Return pairs of positions; none for "top", which needs to know the features first."""
-    if pairs is None or pairs is False or pairs == "top":
+    if pairs is None or pairs is False or is_word(pairs, "top"):
         return []
-    if pairs == "all":
+    if is_word(pairs, "all"):
         return list(combinations(range(len(names)), 2))
-    if isinstance(pairs, str | bool) or not all(len(pair) == 2 for pair in pairs):
+    listed: Any = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
+    if not _is_list_of_pairs(listed):
         raise ValueError(
-            f"pairs={pairs!r}: expected 'top', 'all', None, or pairs of names of features"
+            f"pairs={listed!r}: expected 'top', 'all', None, or pairs of names of features, such "
+            f"as {[tuple(names[:2])]}"
         )
     found = []
-    for pair in pairs:
+    for pair in listed:
         places = [_position(feature, names) for feature in pair]
         if places[0] == places[1]:
             raise ValueError(f"pairs has {pair!r}: expected two different features")
         found.append((min(places), max(places)))
     return sorted(set(found))
+
+
+def _is_list_of_pairs(pairs: Any) -> bool:
+    """Return whether something is a collection of pairs; text of two letters is no pair."""
+    if isinstance(pairs, str | bytes) or not isinstance(pairs, Collection):
+        return False
+    kinds = list, tuple, np.ndarray
+    return all(isinstance(pair, kinds) and np.shape(pair) == (2,) for pair in pairs)
 
 
 def _position(feature: Any, names: Sequence[str]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +13,11 @@ from sklearn.base import clone
 
 from pointforms.estimators.held_out import held_out_folds
 from pointforms.estimators.training_clouds import fingerprints
+from pointforms.explain.feature_names import named_clouds
+from pointforms.explain.groups_for_fit import arguments_for_groups
 from pointforms.explain.one_division import one_division
 from pointforms.support.blame import warn_caller
+from pointforms.support.options import shown
 
 # With fewer groups than this, clones are fitted on two halves: a fold then has enough groups to
 # take values from, and p-values hold their level.
@@ -56,6 +58,7 @@ def unseen(
     batch: np.ndarray | None,
     new: bool,
     seed: int,
+    names: Sequence[str] | None = None,
 ) -> Unseen:
     """Return models that have not seen the clouds they predict.
 
@@ -77,12 +80,14 @@ def unseen(
         Whether the estimator was not trained on any of the clouds, and is used as it is.
     seed : int
         Seed of folds and fits.
+    names : sequence of str or None, default None
+        Names of the features as the estimator knows them; estimators are given clouds with them.
     """
 
     def given(of: np.ndarray) -> dict[str, Any]:
         options: dict[str, Any] = {}
         if covariates is not None:
-            options["covariates"] = _rows(covariates, of)
+            options["covariates"] = some_rows(covariates, of)
         if batch is not None:
             options["batch"] = batch[of]
         return options
@@ -91,15 +96,18 @@ def unseen(
     if getattr(estimator, "training_clouds_", None) is not None:
         known = estimator.training_positions(clouds)
     if new:
-        if known is not None and (known >= 0).any():
+        trained = 0 if known is None else int(estimator.had_weight(known[known >= 0]).sum())
+        if trained:
             warn_caller(
-                f"{int((known >= 0).sum())} of {len(clouds)} clouds are training clouds of this "
-                f"{type(estimator).__name__}, which new=True denies: their importance is that of "
+                f"{trained} of {len(clouds)} clouds are training clouds of this "
+                f"{type(estimator).__name__}, but were declared new: their importance is that of "
                 "what it has learned by heart"
             )
 
         def predict_new(versions: Sequence[Any], of: np.ndarray) -> np.ndarray:
-            return np.asarray(targets.predicted(estimator, versions, given(of)))
+            return np.asarray(
+                targets.predicted(estimator, named_clouds(versions, names), given(of))
+            )
 
         everything = np.zeros(len(clouds), dtype=np.int64)
         return Unseen(everything, predict_new, False, "the model as it is")
@@ -126,7 +134,7 @@ def unseen(
                 return np.asarray(predicted)
 
             return Unseen(parts, predict_members, True, "members that did not train on the cloud")
-    return _cross_fitted(estimator, clouds, targets, groups, given, seed)
+    return _cross_fitted(estimator, clouds, targets, groups, given, seed, names)
 
 
 def _cross_fitted(
@@ -136,12 +144,13 @@ def _cross_fitted(
     groups: np.ndarray | None,
     given: Callable[[np.ndarray], dict[str, Any]],
     seed: int,
+    names: Sequence[str] | None,
 ) -> Unseen:
     """Fit a clone on the complement of every fold."""
-    names = _with_equal_clouds(clouds, groups)
-    few = len(np.unique(names)) < _FEW_GROUPS
+    together = _with_equal_clouds(clouds, groups)
+    few = len(np.unique(together)) < _FEW_GROUPS
     divisions = held_out_folds(
-        targets.for_folds, names, 2 if few else _FOLDS, seed, targets.stratify
+        targets.for_folds, together, 2 if few else _FOLDS, seed, targets.stratify
     )
     if not len(divisions):
         raise ValueError(
@@ -149,23 +158,26 @@ def _cross_fitted(
         )
     folds = divisions[0]
     fitted = []
+    for_groups = [] if groups is None else arguments_for_groups(estimator)
     for fold in np.unique(folds):
         train = np.flatnonzero(folds != fold)
         one = clone(estimator)
         options = given(train)
-        if groups is not None and "groups" in inspect.signature(one.fit).parameters:
-            options["groups"] = groups[train]
+        if groups is not None:
+            options |= dict.fromkeys(for_groups, groups[train])
         parameters = one.get_params(deep=False)
         if "random_state" in parameters and parameters["random_state"] is None:
             one.set_params(random_state=(seed + int(fold)) % 2**31)
-        fitted.append(one.fit([clouds[i] for i in train], targets.given[train], **options))
+        own = named_clouds([clouds[i] for i in train], names)
+        fitted.append(one.fit(own, targets.given[train], **options))
 
     def predict(versions: Sequence[Any], of: np.ndarray) -> np.ndarray:
         result: np.ndarray | None = None
         for fold, one in enumerate(fitted):
             rows = np.flatnonzero(folds[of] == fold)
             if len(rows):
-                some = targets.predicted(one, [versions[i] for i in rows], given(of[rows]))
+                own = named_clouds([versions[i] for i in rows], names)
+                some = targets.predicted(one, own, given(of[rows]))
                 if result is None:
                     result = np.zeros((len(versions), *some.shape[1:]))
                 result[rows] = some
@@ -185,12 +197,23 @@ def _with_equal_clouds(clouds: Sequence[Any], groups: np.ndarray | None) -> np.n
     return np.asarray(connected_components(graph, directed=False)[1][names])
 
 
-def _rows(values: Any, index: np.ndarray) -> Any:
+def some_rows(values: Any, index: np.ndarray) -> Any:
     """Return rows of a data frame, of the columns of a mapping, or of an array."""
     if hasattr(values, "iloc"):
         return values.iloc[index]
     if isinstance(values, Mapping):
-        return {name: _rows(column, index) for name, column in values.items()}
+        return {name: some_rows(column, index) for name, column in values.items()}
     if isinstance(values, list | tuple):
         return [values[i] for i in index]
     return values[index]
+
+
+def check_covariate_rows(covariates: Any, count: int) -> None:
+    """Raise an error unless covariates are None or have one row per cloud."""
+    if covariates is None:
+        return
+    columns = covariates.values() if isinstance(covariates, Mapping) else [covariates]
+    for values in columns:
+        if not hasattr(values, "__len__") or len(values) != count:
+            rows = f"{len(values)} rows" if hasattr(values, "__len__") else f"{shown(values)}"
+            raise ValueError(f"covariates have {rows}: expected {count}, one per cloud")

@@ -27,7 +27,6 @@ from pointforms.estimators.held_out import MOST_PARTS, held_out_folds
 from pointforms.estimators.network_estimator import check_device
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.estimators.targets import ClassTargets, Targets
-from pointforms.estimators.training_clouds import UNKNOWN, fingerprints
 from pointforms.estimators.units import Scale
 from pointforms.geometry.settings import Dimension, GramSettings
 from pointforms.models.portfolio.common_prior import with_common_prior
@@ -115,6 +114,8 @@ class CloudPortfolio(
         Their names, if the clouds of `fit` had any.
     training_clouds_ : list of str
         Fingerprints of the clouds of `fit`, by which `training_positions` finds them again.
+    training_groups_ : list of int
+        Groups of the clouds of `fit`, by number, if it was given any.
     fold_models_ : FoldModels
         The fold of each training cloud, and the weights for each fold, which were learned on
         out-of-fold predictions for the others.
@@ -152,7 +153,7 @@ class CloudPortfolio(
         self._forget(
             "batch_centers_", "covariates_", "parts_", "pool_", "contributions_",
             "oof_predictions_", "oof_score_", "oof_scores_", "part_scores_", "fold_models_",
-            "training_clouds_",
+            "training_clouds_", "training_groups_",
         )  # fmt: skip
         if covariates is not None and not set(self.parts) & set(HEADS):
             raise ValueError(
@@ -172,7 +173,7 @@ class CloudPortfolio(
         points = [points[i] for i in kept]
         summaries = self._summaries(points, covariates, count, kept)
         targets = _with_weights(targets.subset(kept))
-        groups = None if groups is None else groups[kept]
+        all_groups, groups = groups, None if groups is None else groups[kept]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         divisions = held_out_folds(targets.values, groups, MOST_PARTS, seed, targets.stratify)
         if not len(divisions):
@@ -184,9 +185,7 @@ class CloudPortfolio(
         stacked = np.stack([predicted[name] for name in names])
         self.pool_ = Pool.learn(stacked, targets, np.arange(len(folds)))
         self.fold_models_ = FoldModels.of(stacked, targets, folds, kept, count)
-        self.training_clouds_ = [UNKNOWN] * count  # what has weight 0 was not trained on
-        for i, text in zip(kept, fingerprints([given[i] for i in kept]), strict=True):
-            self.training_clouds_[i] = text
+        self._keep_training_clouds(given, kept, all_groups)
         pooled = cross_fitted_pool(stacked, targets, folds)
         self.oof_predictions_ = _placed(targets.restored(pooled), kept, count)
         self.contributions_ = self._contributions(predicted, pooled, targets, folds, groups, seed)

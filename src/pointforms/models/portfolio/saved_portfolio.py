@@ -28,7 +28,11 @@ from pointforms.estimators.saved_values import (
     restore_estimator,
     restore_learned,
 )
-from pointforms.estimators.training_clouds import TRAINING_CLOUDS
+from pointforms.estimators.training_clouds import (
+    TRAINING_CLOUDS,
+    TRAINING_GROUPS,
+    check_training_groups,
+)
 from pointforms.geometry.settings import GramSettings
 from pointforms.models.portfolio.array_checks import Expected, check_range, checked_arrays
 from pointforms.models.portfolio.contributions import Contribution
@@ -62,6 +66,7 @@ class SavesPortfolio:
         "oof_scores_": Attribute(dict[str, FiniteFloat]),
         "part_scores_": Attribute(dict[str, dict[str, FiniteFloat]]),
         "training_clouds_": TRAINING_CLOUDS,
+        "training_groups_": TRAINING_GROUPS,
     }
 
     device: str
@@ -121,6 +126,7 @@ class SavesPortfolio:
         outputs = len(portfolio.pool_.constant)
         for attribute, value in restore_learned(cls, state.config, outputs).items():
             setattr(portfolio, attribute, value)
+        check_training_groups(portfolio)
         width = portfolio.n_features_in_
         centers = getattr(portfolio, "batch_centers_", None)
         if centers is not None and {len(center) for center in centers.values()} != {width}:
