@@ -39,7 +39,6 @@ _PATIENCE = 60.0  # seconds for a local Ray to end
 _SETTINGS = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_BACKEND_LOG_LEVEL": "fatal",  # otherwise an interrupted run may end in messages of Ray
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # otherwise Ray warns of a change to come
 }
 
