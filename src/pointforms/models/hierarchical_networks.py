@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import PointTransformerConv
 
-from pointforms.models.layers import SharedMLP, Standardized, max_pool, mean_pool
+from pointforms.models.layers import SharedMLP, Standardized, mean_pool
 from pointforms.models.pyramids import Level, PyramidBatch
 from pointforms.nn.network import FeatureNorm
 
@@ -55,10 +55,10 @@ class PointNetPlusPlus(Standardized):
             seen = _take(x, level.below) - centre.unsqueeze(1)
             group = torch.cat([seen, _take(h, level.below)], -1)
             counted = _counted(level.real, counts).unsqueeze(-1) * level.has_below
-            x, h = centre, _grouped_max(abstraction(group, counted), level.has_below)
+            x, h = centre, abstraction.pooled(group, counted, level.has_below)
         top = batch.levels[-1].real
-        h = self.whole(torch.cat([x, h], -1), _counted(top, counts))
-        h = max_pool(h.view(*top.shape, -1), top)
+        h = torch.cat([x, h], -1).view(*top.shape, -1)
+        h = self.whole.pooled(h, _counted(top, counts), top)
         for linear, norm in zip(self.maps, self.norms, strict=True):
             h = torch.relu(norm(linear(h), counts))
         out: Tensor = self.last(h)

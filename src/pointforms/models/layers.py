@@ -7,9 +7,13 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from pointforms.nn.network import FeatureNorm
 from pointforms.nn.origins import register_origin
+
+# Groups of this size are faster to differentiate at their largest products than at all of them.
+_LARGE_GROUP = 64
 
 
 class Standardized(nn.Module):
@@ -47,10 +51,28 @@ def max_pool(h: Tensor, real: Tensor) -> Tensor:
     return h.masked_fill(real.unsqueeze(-1) == 0, -torch.inf).amax(-2)
 
 
+def _largest_products(h: Tensor, matrix: Tensor, has: Tensor) -> Tensor:
+    """Return the maximum over each group of matrix @ h: (..., n, H) and (H', H) to (..., H').
+
+    In a large group few of the products are largest, and only those are differentiated.
+    """
+    if h.shape[-2] < _LARGE_GROUP or not torch.is_grad_enabled():
+        return max_pool(functional.linear(h, matrix), has)
+    with torch.no_grad():
+        products = functional.linear(h, matrix).masked_fill((has == 0).unsqueeze(-1), -torch.inf)
+        largest = products.argmax(-2)
+    groups = h.flatten(0, -3)
+    first = torch.arange(len(groups), device=h.device).unsqueeze(-1) * h.shape[-2]
+    places = (largest.flatten(0, -2) + first).flatten()
+    points = groups.flatten(0, 1).index_select(0, places).view(*largest.shape, h.shape[-1])
+    return (points * matrix).sum(-1)
+
+
 class SharedMLP(nn.Module):
     """Linear maps with normalisation and ReLU, the same for every point.
 
-    Features are normalised over the points of all clouds, padding left out.
+    Features are normalised over the points of all clouds, padding left out. Mean and variance of a
+    linear map follow from those of its input, so that map and normalisation are one product.
     """
 
     def __init__(self, widths: Sequence[int]) -> None:
@@ -60,8 +82,43 @@ class SharedMLP(nn.Module):
 
     def forward(self, h: Tensor, real: Tensor) -> Tensor:
         """Map (..., H); real (...) is 1 for points and 0 for padding."""
-        for linear, norm in zip(self.maps, self.norms, strict=True):
-            h = linear(h)
-            normalised = norm(h.flatten(0, -2), real.flatten())
-            h = torch.relu(normalised.view(h.shape))
+        for i in range(len(self.maps)):
+            h = torch.relu(functional.linear(h, *self._normalised(i, h, real)))
         return h
+
+    def pooled(self, h: Tensor, real: Tensor, has: Tensor) -> Tensor:
+        """Map, and take the maximum over the points of each group: (..., n, H) -> (..., H').
+
+        Parameters
+        ----------
+        h : Tensor, shape (..., n, H)
+            The points of every group.
+        real : Tensor, shape (..., n)
+            1 for points that count in the statistics, else 0.
+        has : Tensor, shape (..., n)
+            Which points a group has; at least one.
+        """
+        last = len(self.maps) - 1
+        for i in range(last):
+            h = torch.relu(functional.linear(h, *self._normalised(i, h, real)))
+        matrix, offset = self._normalised(last, h, real)
+        # adding the offset and ReLU do not change the order
+        return torch.relu(_largest_products(h, matrix, has) + offset)
+
+    def _normalised(self, i: int, h: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+        """Return layer i, with the normalisation after it, as one matrix and its offset."""
+        linear, norm = self.maps[i], self.norms[i]
+        if self.training:
+            w = real.flatten()
+            n = w.sum().clamp_min(1)
+            w, rows = (w / n).unsqueeze(-1), h.flatten(0, -2)
+            mean = (w * rows).sum(0)
+            centred = rows - mean
+            spread = functional.linear(linear.weight, (w * centred).mT @ centred)
+            center = functional.linear(mean, linear.weight, linear.bias)
+            variance = (spread * linear.weight).sum(-1).clamp_min(0)
+            center, scale = norm.moments(center, variance, n)
+        else:
+            center, scale = norm.moments()
+        factor = scale * norm.gain
+        return factor.unsqueeze(-1) * linear.weight, (linear.bias - center) * factor + norm.shift

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pointforms.models.batches import CloudBatch
-from pointforms.models.layers import SharedMLP, Standardized, max_pool, mean_pool
+from pointforms.models.layers import SharedMLP, Standardized, mean_pool
 from pointforms.nn.network import FeatureNorm
 
 
@@ -127,7 +127,7 @@ class _Transform(nn.Module):
         nn.init.zeros_(self.matrix.bias)
 
     def forward(self, h: Tensor, real: Tensor, counts: Tensor | None) -> Tensor:
-        pooled = max_pool(self.points(h, real), real)
+        pooled = self.points.pooled(h, real, real)
         entries = self.matrix(torch.relu(self.norm(self.inner(pooled), counts)))
         identity = torch.eye(self.width, dtype=h.dtype, device=h.device)
         moved: Tensor = h @ (entries.unflatten(-1, (self.width, self.width)) + identity)
@@ -153,7 +153,7 @@ class PointNet(Standardized):
         shown = batch.real
         h = self.input(self.standardized(batch.points), shown, counts)
         h = self.feature(self.first(h, real), shown, counts)
-        h = max_pool(self.second(h, real), shown)
+        h = self.second.pooled(h, real, shown)
         for linear, norm in zip(self.maps, self.norms, strict=True):
             h = torch.relu(norm(linear(h), counts))
         out: Tensor = self.last(h)

@@ -58,14 +58,34 @@ class FeatureNorm(nn.Module):
             w = (w / n).unsqueeze(-1)
             center = (w * features).sum(0)
             variance = (w * (features - center).square()).sum(0)
+            center, scale = self.moments(center, variance, n)
+        else:
+            center, scale = self.moments()
+        return (features - center) * scale * self.gain + self.shift
+
+    def moments(
+        self,
+        center: Tensor | None = None,
+        variance: Tensor | None = None,
+        n: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return what is subtracted from the features, and by what they are multiplied then.
+
+        Parameters
+        ----------
+        center, variance : Tensor, shape (f,), or None, default None
+            Moments of the features over a batch in training; None takes the averages.
+        n : Tensor, shape (), or None, default None
+            Number of clouds or points in the batch.
+        """
+        if center is None or variance is None or n is None:
+            center, variance = self.center, self.variance
+        else:
             self._remember(center.detach(), variance.detach(), n)
             few = n < _FEWEST
             center = torch.where(few, self.center, center)
             variance = torch.where(few, self.variance, variance)
-        else:
-            center, variance = self.center, self.variance
-        scale = torch.rsqrt(variance + 1e-6 * variance.mean() + 1e-12)
-        return (features - center) * scale * self.gain + self.shift
+        return center, torch.rsqrt(variance + 1e-6 * variance.mean() + 1e-12)
 
     def start(self, features: Tensor) -> None:
         """Set the averages to those over some clouds (B, f), before training."""
