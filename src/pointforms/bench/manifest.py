@@ -15,6 +15,8 @@ task_seed = 0                      # one seed of the tasks, in place of the mani
 together = 25                      # fits trained together; by default the seeds of one fold
 [sweep.options]                    # of every model of the sweep
 epochs = 30
+[sweep.reading]                    # columns of files among the tasks; see pointforms.io.ReadOptions
+label = "response"
 [sweep.grid]                       # lists: every combination is a row
 learning_rate = [1e-3, 1e-2]
 bandwidth_policy = ["fixed", "variable"]

@@ -18,7 +18,7 @@ from pointforms.bench.records import Record, Size, Unit
 from pointforms.bench.store import Store
 from pointforms.bench.store_file import StoreError
 from pointforms.support.formatting import visible
-from pointforms.tasks.catalogue import find, names
+from pointforms.tasks.catalogue import names
 
 _BEAT = 10.0  # seconds between signs of life
 _PAUSE = 1.0  # seconds between looks at the units that other runs hold
@@ -184,7 +184,7 @@ def _folds(size: Size) -> frozenset[int]:
     """Read a task and return its folds."""
     name = Path(size.task).name
     try:
-        task = find(size.task, size.task_seed, size.clouds, size.points)
+        task = size.load()
     except (ValueError, TypeError) as error:
         raise ValueError(str(error) if name in str(error) else f"{name}: {error}") from None
     return frozenset(task.folds.tolist())
