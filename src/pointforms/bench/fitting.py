@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 import traceback
@@ -179,6 +180,13 @@ def make_model(row: Row, device: str = "cpu", **more: Any) -> Any:
     if device != "cpu" and isinstance(model, NetworkClassifier):
         model.set_params(device=device)
     return model
+
+
+def takes_beside(model: str) -> bool:
+    """Whether a model is compared with covariates and batches, and not on clouds alone."""
+    made = models.make(model)
+    reads = "covariates" in inspect.signature(made.fit).parameters
+    return reads and not isinstance(made, NetworkClassifier)
 
 
 def _network_fits(unit: Unit, model: NetworkClassifier, prepared: PreparedTask) -> list[Record]:

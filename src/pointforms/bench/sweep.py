@@ -177,9 +177,9 @@ class Sweep(BaseModel):
     def _check_reading(cls, reading: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         if not reading:
             return {}
-        for task in info.data.get("tasks", ()):
-            if full_size(task) is not None:
-                raise ValueError(f"{task} is no file: columns are chosen in files only")
+        tasks = info.data.get("tasks", ())
+        if tasks and not any(map(_is_file, tasks)):
+            raise ValueError(f"{', '.join(tasks)}: no file, and columns are chosen in files only")
         if "samples" in reading:
             folder = (info.context or {}).get("folder", Path())
             reading = reading | {"samples": (folder / reading["samples"]).resolve().as_posix()}
@@ -258,12 +258,17 @@ class Sweep(BaseModel):
             for options in self.combinations():
                 # a row does not repeat defaults: it is the same however it was written
                 differing = {k: v for k, v in options.items() if v != default(model, k)}
-                yield Row(task, model, differing, *sizes, contents[task], reading=self.reading)
+                how = self.reading if _is_file(task) else {}
+                yield Row(task, model, differing, *sizes, contents[task], reading=how)
 
     def combinations(self) -> Iterator[dict[str, Any]]:
         """Yield the options of a model, one dictionary per combination of the grid."""
         for values in product(*self.grid.values()):
             yield self.options | dict(zip(self.grid, values, strict=True))
+
+
+def _is_file(task: str) -> bool:
+    return full_size(task) is None
 
 
 def read_sweep(content: Mapping[str, Any], folder: Path = Path()) -> Sweep:

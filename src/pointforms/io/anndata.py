@@ -174,14 +174,14 @@ def coordinates_of(
         values = data.X if layer is None else data.layers[layer]
     if values is None:
         raise ValueError("X is empty: expected the name of a layer or use_rep")
-    if use_rep is not None:
-        names = [f"{use_rep}_{j}" for j in range(values.shape[1])]
-    else:
-        names = [str(name) for name in data.var_names]
     if hasattr(values, "toarray"):  # which is what happens to it
         check_size("AnnData", math.prod(values.shape) * values.dtype.itemsize, max_bytes)
-        return values, names
-    return np.asarray(values), names
+    else:
+        values = np.asarray(values)
+    names = list(data.var_names)
+    if use_rep is not None:
+        names = [f"{use_rep}_{j}" for j in range(values.shape[1])]
+    return values, names
 
 
 def _loadings(data: Any, key: str, components: Sequence[str]) -> Loadings | None:

@@ -29,7 +29,8 @@ def anndata_parts(
         The largest size that is accepted.
     """
     data = open_anndata(data, options.use_rep, options.layer, max_bytes)
-    values, names = coordinates_of(data, options.use_rep, options.layer, max_bytes)
+    values, given = coordinates_of(data, options.use_rep, options.layer, max_bytes)
+    names = [str(name) for name in given]
     known = [str(name) for name in data.obs.columns]
     if options.cloud not in known:
         raise ValueError(f"no column {options.cloud!r} in obs: {suggest(options.cloud, known)}")

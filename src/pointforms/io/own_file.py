@@ -164,8 +164,11 @@ class _Columns:
         taken |= set(options.features or ())
         if self.labels:
             names += [name for name in ("fold", "split") if name in known and name not in taken]
-        guessed = []
-        if self.group is None and self.labels:
+        guessed: list[str] = []
+        if not self.labels:  # they are no coordinates either
+            others = (options.label, options.group or guess_group(known), "fold", "split")
+            guessed = [n for n in dict.fromkeys(others) if n in known and n not in taken]  # type: ignore[misc]
+        elif self.group is None:
             self.group = guess_group([n for n in (*known, *self.beside) if n not in taken])
             if self.group == "group" and self.group in known:
                 names.append(self.group)

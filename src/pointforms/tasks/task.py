@@ -135,8 +135,8 @@ class Task:
         ids = tuple(map(str, self.ids or range(len(self))))
         if len(ids) != len(self) or len(set(ids)) != len(ids):
             raise ValueError(
-                f"ids of {self.name!r} are {len(set(ids))} names for {len(self)} clouds: expected a "
-                "name of its own for each"
+                f"ids of {self.name!r} are {len(set(ids))} names for {len(self)} clouds: expected "
+                "a name of its own for each"
             )
         object.__setattr__(self, "ids", ids)
         columns = {f"covariate {k!r}": v for k, v in (self.covariates or {}).items()}
