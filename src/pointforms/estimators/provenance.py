@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -63,6 +64,6 @@ model='', version='0.3', date='2025-01-31')
     def from_json(cls, values: Any) -> Provenance:
         """Return what :meth:`to_json` returned; raise a ValueError if it cannot have been."""
         try:
-            return TypeAdapter(cls).validate_python(values, strict=True)
+            return TypeAdapter(cls).validate_json(json.dumps(values), strict=True)
         except ValidationError as error:
             raise ValueError(f"its provenance is damaged: {error.errors()[0]['msg']}") from None

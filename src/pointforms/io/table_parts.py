@@ -68,6 +68,7 @@ def table_parts(
         raise ValueError("the table has no rows")
     if options.decimal_comma:
         rows = _with_points(rows, roles - set(options.covariates))
+    rows = _numbers_again(rows, set(ids) - roles)
     left_out: dict[str, str] = {}
     chosen = _coordinates(rows, options, roles, left_out)
     if not chosen:
@@ -145,12 +146,30 @@ def _check_text(name: str, column: pyarrow.ChunkedArray, named: bool) -> None:
             f"--drop {name} leaves the column out"
         )
     bad = [i for i, value in enumerate(values) if not reads_as_number(value)]
+    if not bad:
+        raise TypeError(
+            f"column {name!r} holds numbers as text: convert it, or --drop {name} leaves it out"
+        )
     if named or len(bad) < len(values):
         raise TypeError(
             f"column {name!r} holds {column.type}: "
             f"not numbers in {show_rows(np.array(bad, dtype=int), values)}; "
             f"--drop {name} leaves the column out"
         )
+
+
+def _numbers_again(rows: pyarrow.Table, names: set[str]) -> pyarrow.Table:
+    """Turn text into numbers in columns that were kept as text, and turned out to have no role."""
+    import pyarrow as pa
+
+    for i, name in enumerate(rows.column_names):
+        column = rows.column(name)
+        if name not in names or not pa.types.is_string(column.type):
+            continue
+        values = [value for value in column.to_pylist() if value is not None]
+        if values and all(map(reads_as_number, values)):
+            rows = rows.set_column(i, name, column.cast(pa.float64()))
+    return rows
 
 
 def _with_points(rows: pyarrow.Table, roles: set[str]) -> pyarrow.Table:
