@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.fixture
-def leaking() -> None:
+def leaking(folder) -> None:
     """A file with a column of the cloud among the coordinates."""
     table = cells()
     table["os_months"] = table.donor.str[1:].astype(int) * 3.5
@@ -61,7 +61,8 @@ def test_runs_write_predictions_by_the_ids_of_clouds():
     again = ok("run", "cells.csv", "logistic-regression", "--folds", 3, *COLUMNS,
                "--features", "CD3")  # fmt: skip
     assert "3 fits trained" in again
-    message = refused("run", "cells.csv", "logistic-regression", *COLUMNS, "--covariate", "age")
+    message = refused("run", "cells.csv", "logistic-regression", "--folds", 3, *COLUMNS,
+                      "--covariate", "age")  # fmt: skip
     assert "logistic-regression reads clouds only, no covariates" in message
 
 

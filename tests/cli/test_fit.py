@@ -88,7 +88,7 @@ def test_numbers_are_predicted_by_a_regressor():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model", "svm"], "--model svm: a Pipeline cannot be saved"),
+        (["--model", "svm"], "--model svm: a FeatureClassifier cannot be saved"),
         (["--model", "cloud-clasifier"], "did you mean 'cloud-classifier'"),
         (["--model", "cloud-regressor"], "the label holds classes; --task regression"),
         (["--set", "partz=1"], "partz"),

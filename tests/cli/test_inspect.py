@@ -18,7 +18,7 @@ def test_inspect_lists_clouds(tmp_path, rng):
     )
     frame.to_parquet(tmp_path / "rings.parquet")
     printed = ok("inspect", tmp_path / "rings.parquet", "--cloud", "ring")
-    for text in ("left", "right", "200", "2 clouds of 200 points in R^3", "features: x, y, z"):
+    for text in ("left", "right", "200", "2 clouds of 200 points in R^3", "3: x, y, z"):
         assert text in printed
     chosen = ok("inspect", tmp_path / "rings.parquet", "--cloud", "ring", "--features", "x, y")
     assert "R^2" in chosen
@@ -34,13 +34,14 @@ def test_inspect_lists_clouds(tmp_path, rng):
     ("arguments", "message"),
     [
         (["absent.parquet", "--cloud", "ring"], "no file 'absent.parquet'"),
-        (["absent.parquet"], "--cloud NAME"),
+        (["table.csv"], "--cloud NAME"),
         (["absent.npz"], "no file 'absent.npz'"),
         (["clouds.npz", "--neighbors", "many"], "neighbors='many'"),
     ],
 )
 def test_mistakes_are_explained(arguments, message, tmp_path, monkeypatch, rng):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("ring,x\na,1\na,2\n")
     save_npz(Clouds.from_list([rng.normal(size=(20, 2))]), "clouds.npz")
     assert message in refused("inspect", *arguments)
 

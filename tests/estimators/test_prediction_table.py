@@ -40,6 +40,18 @@ def test_a_model_without_members_says_that_it_has_seen_the_clouds(task):
     assert "3 training clouds have no out-of-fold prediction" in table.notes[0]
 
 
+def test_members_predict_the_clouds_that_they_held_out(task):
+    model = pf.PointFormClassifier(
+        forms=2, hidden=(4,), epochs=1, neighbors=6, dimension=1, members=3, random_state=0
+    ).fit(task.clouds, task.labels)
+    order = np.arange(24)[::-1].copy()
+    table = prediction_table(model, pf.Clouds.from_list([task.clouds[i] for i in order]))
+    assert all(row["out_of_fold"] for row in table.rows)
+    expected = model.predict_out_of_fold([task.clouds[i] for i in order], order)
+    found = [row["probability_1"] for row in table.rows]
+    np.testing.assert_allclose(found, expected[:, 1], rtol=1e-5)
+
+
 def test_covariates_go_with_their_clouds(task):
     size = np.array([float(abs(cloud).max()) for cloud in task.clouds])
     sex = np.where(np.arange(24) % 3, "f", "m")

@@ -55,8 +55,12 @@ def test_own_data(kind, table, tmp_path):
 
 
 def test_every_cloud_is_a_group_if_none_is_named(table):
-    task = pf.tasks.read(table, "sample", "response")
+    task = pf.tasks.read(table.rename(columns={"patient": "name"}), "sample", "response")
     assert len(set(task.groups)) == 12
+    assert task.summary.entries["groups"] == "none: every cloud is a group of its own"
+    guessed = pf.tasks.read(table, "sample", "response")
+    assert len(set(guessed.groups)) == 6
+    assert "taken by its name" in guessed.summary.entries["groups"]
     assert task.feature_names == ("cd3", "cd4")
 
 

@@ -64,9 +64,7 @@ def prediction_table(
     held_out = _held_out(estimator, positions)
     if held_out.any():
         rows = np.flatnonzero(held_out)
-        some = {name: _some(value, rows) for name, value in given.items()}
-        found = estimator.predict_out_of_fold(clouds[rows], positions[rows], **some)
-        values[rows] = found
+        values[rows] = _out_of_fold(estimator, clouds, positions, rows, given)
     names = _names(estimator, values)
     table_rows = []
     for i, cloud in enumerate(clouds.ids):
@@ -88,6 +86,16 @@ def _held_out(estimator: Any, positions: np.ndarray) -> np.ndarray:
     unseen = estimator.unseen_members(positions[found])
     found[found] = unseen.any(1)
     return np.asarray(found)
+
+
+def _out_of_fold(
+    estimator: Any, clouds: Clouds, positions: np.ndarray, rows: np.ndarray, given: dict[str, Any]
+) -> np.ndarray:
+    """Return the predictions of some training clouds by models that held them out."""
+    if hasattr(estimator, "oof_predictions_"):  # those that the score of `fit` is of
+        return np.asarray(estimator.oof_predictions_[positions[rows]])
+    some = {name: _some(value, rows) for name, value in given.items()}
+    return np.asarray(estimator.predict_out_of_fold(clouds[rows], positions[rows], **some))
 
 
 def _some(value: Any, rows: np.ndarray) -> Any:

@@ -33,7 +33,10 @@ def anndata_parts(
     names = [str(name) for name in given]
     known = [str(name) for name in data.obs.columns]
     if options.cloud not in known:
-        raise ValueError(f"no column {options.cloud!r} in obs: {suggest(options.cloud, known)}")
+        raise ValueError(
+            f"no column {options.cloud!r} in obs: {suggest(options.cloud, known)} (--cloud NAME "
+            "names the column of cloud ids)"
+        )
     wanted = choose(known, "column {!r} in obs")
     roles = {options.cloud, *wanted.names, *wanted.guessed}
     for name in (*(options.features or ()), *options.allow):

@@ -58,7 +58,9 @@ def table_parts(
     known = rows.column_names
     if options.cloud not in known:
         hint = suggest(options.cloud, known, "the table has the columns")
-        raise ValueError(f"no column {options.cloud!r}: {hint}")
+        raise ValueError(
+            f"no column {options.cloud!r}: {hint} (--cloud NAME names the column of cloud ids)"
+        )
     wanted = choose(known, "column {!r}")
     roles = {options.cloud, *wanted.names, *wanted.guessed}
     for name in (*(options.features or ()), *options.drop, *options.allow):
