@@ -54,7 +54,10 @@ def test_fits_on_a_file_are_those_of_its_content():
     [
         ("a,b\n1,2\n", "npf run: mine.csv: no column 'cloud': the table has the columns 'a', 'b'"),
         ("cloud,x\n1,2\n", "npf run: mine.csv: no column 'label'"),
-        ("cloud,label,x\n1,a,2\n2,a,3\n", "npf run: mine.csv: column 'label' has only"),
+        (
+            "cloud,label,x\n1,a,2\n1,a,4\n2,a,3\n2,a,1\n",
+            "npf run: mine.csv: column 'label' has only",
+        ),
         (GROUPS, "npf run: mine.csv has 3 folds, and no fold 3: `--folds 3`"),
     ],
 )

@@ -146,8 +146,8 @@ def _finite(values: Any) -> np.ndarray:
         data = values.tocsr().data
         if np.isfinite(data).all():
             return np.array(True)
-        return np.isfinite(values.toarray())
-    return np.isfinite(values)
+        return np.asarray(np.isfinite(values.toarray()))
+    return np.asarray(np.isfinite(values))
 
 
 def _missing_values(finite: np.ndarray, names: Sequence[str]) -> str:
