@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.test_fit import COLUMNS, cells
@@ -64,6 +65,16 @@ def test_runs_write_predictions_by_the_ids_of_clouds():
     message = refused("run", "cells.csv", "logistic-regression", "--folds", 3, *COLUMNS,
                       "--covariate", "age")  # fmt: skip
     assert "logistic-regression reads clouds only, no covariates" in message
+
+
+def test_covariates_reach_the_cloud_classifier():
+    table = cells().assign(age=lambda t: np.where(t.response == "yes", 60, 40), CD4=0.0)
+    table.CD4 = np.random.default_rng(0).normal(size=len(table))
+    table.to_csv("cells.csv", index=False)
+    ok("run", "cells.csv", "cloud-classifier", "--folds", 3, *COLUMNS, "--covariate", "age",
+       "--set", 'parts=["linear"]', "--predictions", "table.parquet")  # fmt: skip
+    found = pd.read_parquet("table.parquet")
+    assert (found.prediction == found.label).all()  # by the covariate, the points are noise
 
 
 def test_comparisons_refuse_numbers():

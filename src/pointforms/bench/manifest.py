@@ -108,7 +108,7 @@ class Manifest:
         )
         return Manifest(self.title, tuple(sweep for sweep in shorter if sweep.tasks))
 
-    def reading(self, options: Mapping[str, Any]) -> Manifest:
+    def with_reading(self, options: Mapping[str, Any]) -> Manifest:
         """Return the manifest with options of reading its files, in addition to those it has.
 
         Parameters

@@ -27,7 +27,7 @@ def sweep(
     exit status is 1 if any fit of the manifest has failed, also in an earlier run. Options about
     your own files are those of all files in the manifest; [sweep.reading] sets them per sweep.
     """
-    plan = bench.read_manifest(manifest).reading(file.given)
+    plan = bench.read_manifest(manifest).with_reading(file.given)
     records = train(plan, store, make_engine(engine, workers, devices, address), retry)
     print_results(records, plan.rows(), wide)
     exit_if_failed(records, plan, store)
