@@ -117,7 +117,7 @@ def read(
     features  2: x, y
     label     label: arcs 10, segments 10 (classification)
     groups    group: 10 groups
-    folds     5 of 4 clouds
+    folds     5 of 4 clouds (column fold)
     """
     options = ReadOptions(
         cloud=cloud,

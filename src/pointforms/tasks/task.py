@@ -132,7 +132,9 @@ class Task:
             parts = np.where(np.asarray(self.folds) == 1, "validation", "train")
             split = np.where(np.asarray(self.folds) == 0, "test", parts)
             object.__setattr__(self, "split", split)
-        ids = tuple(map(str, self.ids or range(len(self))))
+        ids = tuple(map(str, self.ids))
+        if ids == tuple(map(str, range(len(ids)))):  # none, or numbers of another task's clouds
+            ids = tuple(map(str, range(len(self))))
         if len(ids) != len(self) or len(set(ids)) != len(ids):
             raise ValueError(
                 f"ids of {self.name!r} are {len(set(ids))} names for {len(self)} clouds: expected "
