@@ -119,7 +119,7 @@ def read_file(
     columns = _Columns(options, labels, samples, path is not None and path.is_dir())
     reader = _reader(source)
     parts = reader(source, options, columns.choose, max_bytes)
-    if samples is not None:
+    if samples is not None and columns.from_samples:
         parts = samples.add_to(parts, columns.from_samples, options.drop_missing)
     parts = _without_small(parts, options.drop_small)
     _check_leaks(parts, options)
@@ -151,9 +151,10 @@ class _Columns:
         options = self.options
         needed = [options.label] * self.labels + [options.group, options.batch]
         names = []
+        read_by_model = {options.batch, *options.covariates}
         for name in dict.fromkeys((*needed, *options.covariates)):
-            if name is None or (name == options.group and not self.labels):
-                continue
+            if name is None or not (self.labels or name in read_by_model):
+                continue  # predictions need no groups
             if name in known or name == options.cloud:
                 names.append(name)
             elif name in self.beside:
