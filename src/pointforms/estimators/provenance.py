@@ -53,7 +53,7 @@ model='', version='0.3', date='2025-01-31')
     seed: int = 0
     clouds: int = 0
     model: str = ""
-    version: str = __version__
+    version: str = field(default_factory=lambda: __version__)
     date: str = field(default_factory=_today)
 
     def to_json(self) -> dict[str, Any]:

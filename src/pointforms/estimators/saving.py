@@ -112,6 +112,17 @@ def read_provenance(folder: str | os.PathLike[str]) -> Provenance | None:
     -------
     Provenance or None
         None if the model was saved without.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pointforms as pf
+    >>> task = pf.tasks.load("circles-vs-lines", clouds=20, points=16)
+    >>> fitted = pf.PointFormTransformer(forms=2, epochs=0, random_state=0).fit(task.clouds)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fitted.save(folder)
+    ...     pf.estimators.read_provenance(folder) is None
+    True
     """
     path = Path(folder) / _MODEL
     if not path.is_file():

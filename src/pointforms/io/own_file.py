@@ -54,6 +54,14 @@ class FileContent:
         The columns `fold` and `split`, where the file has them.
     summary : FileSummary
         What was understood. Print it.
+
+    Examples
+    --------
+    >>> import pandas as pd, pointforms as pf
+    >>> table = pd.DataFrame({"cloud": ["a", "a"], "CD3": [0.1, 0.7]})
+    >>> content = pf.io.read_file(table, labels=False)
+    >>> content.clouds.ids, content.labels is None
+    (('a',), True)
     """
 
     clouds: Clouds

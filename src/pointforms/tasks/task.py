@@ -71,8 +71,8 @@ class Task:
         grouped, stratified folds).
     split : (N,) array of str, optional
         "train", "validation" or "test", grouped too (default: fold 0 tests and fold 1 validates).
-    ids : tuple of str, optional
-        Names of the clouds (default: "0", "1", …).
+    ids : tuple of str, default ()
+        Names of the clouds; without any they are "0", "1", ….
     covariates : dict of (N,) array, optional
         What is known about whole clouds, by name; estimators take it as `covariates=`.
     batch : (N,) array, optional
