@@ -168,7 +168,7 @@ def test_tasks_are_read_before_anything_is_claimed(store, tmp_path, monkeypatch)
         return ((fold, 0),)
 
     (tmp_path / "columns.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "class.csv").write_text("cloud,label,x\n1,a,2\n2,a,3\n")
+    (tmp_path / "class.csv").write_text("cloud,label,x\n1,a,2\n1,a,0\n2,a,3\n2,a,1\n")
     write(load("colocated", clouds=20, points=4), tmp_path / "right.npz")
     engine = Engine()
     for wrong, error, message in (
