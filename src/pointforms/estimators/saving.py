@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from pointforms.estimators import model_file
+from pointforms.estimators.provenance import Provenance
 from pointforms.estimators.saved_state import SavedState
 from pointforms.support.blame import warn_caller
 from pointforms.support.files import PARTIAL_PREFIX, atomic
@@ -20,6 +21,8 @@ from pointforms.support.saved_classes import registered_class
 
 _MODEL = "model.safetensors"
 _CONFIG_OF_FORMAT_1 = "estimator.json"
+# Where the configuration has the provenance.
+_PROVENANCE = "provenance"
 
 
 class Saveable(Protocol):
@@ -38,15 +41,38 @@ class Saveable(Protocol):
         """Move everything to the device that the options name."""
 
 
-def save(estimator: Saveable, folder: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a folder, complete or not at all; leave other files alone."""
+def save(
+    estimator: Saveable, folder: str | os.PathLike[str], provenance: Provenance | None = None
+) -> None:
+    """Write a fitted estimator to a folder, complete or not at all; leave other files alone.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted estimator that has a method `save`.
+    folder : path-like
+        A folder that is empty, holds a saved model, or does not exist.
+    provenance : Provenance, optional
+        Where the model comes from; :func:`read_provenance` reads it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pointforms as pf
+    >>> task = pf.tasks.load("circles-vs-lines", clouds=20, points=16)
+    >>> fitted = pf.PointFormTransformer(forms=2, epochs=0, random_state=0).fit(task.clouds)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.estimators.save(fitted, folder, pf.estimators.Provenance(task.name))
+    ...     pf.estimators.read_provenance(folder).data
+    'circles-vs-lines'
+    """
     target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise ValueError(f"{str(folder)!r} is a file: expected a folder")
-    if target.is_dir() and not (_holds_model(target) or _is_empty(target)):
-        raise ValueError(f"{str(folder)!r} holds something else: choose an empty folder")
+    check_target(target)
+    state = _saved_state(estimator)
+    if provenance is not None:
+        state = SavedState(state.config | {_PROVENANCE: provenance.to_json()}, state.tensors)
     try:
-        content = model_file.written(estimator._to_saved())
+        content = model_file.written(state)
         _restored(model_file.read(BytesIO(content), len(content)))
     except Exception as error:
         raise ValueError(f"this {type(estimator).__name__} cannot be saved: {error}") from error
@@ -57,6 +83,60 @@ def save(estimator: Saveable, folder: str | os.PathLike[str]) -> None:
     # from here on the new model is the one that `load` reads
     if _is_config_of_format_1(target / _CONFIG_OF_FORMAT_1):
         (target / _CONFIG_OF_FORMAT_1).unlink(missing_ok=True)
+
+
+def _saved_state(estimator: Saveable) -> SavedState:
+    try:
+        return estimator._to_saved()
+    except Exception as error:
+        raise ValueError(f"this {type(estimator).__name__} cannot be saved: {error}") from error
+
+
+def check_target(target: Path) -> None:
+    """Raise an error if a model cannot be saved here, because something else is."""
+    if target.exists() and not target.is_dir():
+        raise ValueError(f"{str(target)!r} is a file: expected a folder")
+    if target.is_dir() and not (_holds_model(target) or _is_empty(target)):
+        raise ValueError(f"{str(target)!r} holds something else: choose an empty folder")
+
+
+def read_provenance(folder: str | os.PathLike[str]) -> Provenance | None:
+    """Read where a saved model comes from.
+
+    Parameters
+    ----------
+    folder : path-like
+        A folder that a model was saved to.
+
+    Returns
+    -------
+    Provenance or None
+        None if the model was saved without.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pointforms as pf
+    >>> task = pf.tasks.load("circles-vs-lines", clouds=20, points=16)
+    >>> fitted = pf.PointFormTransformer(forms=2, epochs=0, random_state=0).fit(task.clouds)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fitted.save(folder)
+    ...     pf.estimators.read_provenance(folder) is None
+    True
+    """
+    path = Path(folder) / _MODEL
+    if not path.is_file():
+        raise FileNotFoundError(f"no saved estimator in {str(folder)!r}")
+    try:
+        with path.open("rb") as file:
+            old = path.with_name(_CONFIG_OF_FORMAT_1)
+            config = model_file.read(file, os.fstat(file.fileno()).st_size, old).config
+        given = config.get(_PROVENANCE)
+        return None if given is None else Provenance.from_json(given)
+    except PermissionError:
+        raise
+    except Exception as error:  # whatever a bad byte leads to
+        raise ValueError(f"{str(folder)!r} cannot be loaded: {error}") from error
 
 
 def load(folder: str | os.PathLike[str]) -> Any:

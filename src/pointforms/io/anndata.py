@@ -126,20 +126,46 @@ def read_annotated_anndata(
     >>> values["response"].tolist()
     ['yes', 'no']
     """
-    anndata = need("anndata", "sc")
-    if use_rep is not None and layer is not None:
-        raise ValueError(f"use_rep={use_rep!r} and layer={layer!r}: expected one of them, not both")
-    source = data if isinstance(data, str | os.PathLike) else "AnnData"
-    if isinstance(data, str | os.PathLike):
-        data = _read_h5ad(anndata, existing_file(data), use_rep, layer, max_bytes)
-    if data.isbacked:
-        if data.X is not None:
-            check_size(source, data.n_obs * data.n_vars * data.X.dtype.itemsize, max_bytes)
-        data = data.to_memory()
+    data = open_anndata(data, use_rep, layer, max_bytes)
     annotations = [*annotations, *(name for name in optional if name in data.obs)]
     for name in (cloud, *annotations):
         if name not in data.obs:
             raise ValueError(f"no column {name!r} in obs: {suggest(name, data.obs.columns)}")
+    values, names = coordinates_of(data, use_rep, layer, max_bytes)
+    column = data.obs[cloud]
+    if column.isna().any():
+        raise ValueError(f"obs[{cloud!r}] is empty for {int(column.isna().sum())} cells")
+    codes, ids = column.factorize()
+    values_per_cloud = {
+        name: constant_per_cloud(data.obs[name].to_numpy(object), codes, list(ids), name)
+        for name in annotations
+    }
+    clouds = group_rows(values, codes, list(ids), names)
+    if use_rep in _LOADINGS:
+        clouds = replace(clouds, loadings=_loadings(data, _LOADINGS[use_rep], names))
+    return clouds, values_per_cloud
+
+
+def open_anndata(
+    data: anndata.AnnData | PathLike, use_rep: str | None, layer: str | None, max_bytes: int | None
+) -> anndata.AnnData:
+    """Return AnnData in memory: what was given, or the parts of an .h5ad file that are needed."""
+    anndata = need("anndata", "sc")
+    if use_rep is not None and layer is not None:
+        raise ValueError(f"use_rep={use_rep!r} and layer={layer!r}: expected one of them, not both")
+    if isinstance(data, str | os.PathLike):
+        return _read_h5ad(anndata, existing_file(data), use_rep, layer, max_bytes)
+    if data.isbacked:
+        if data.X is not None:
+            check_size("AnnData", data.n_obs * data.n_vars * data.X.dtype.itemsize, max_bytes)
+        data = data.to_memory()
+    return data
+
+
+def coordinates_of(
+    data: anndata.AnnData, use_rep: str | None, layer: str | None, max_bytes: int | None
+) -> tuple[Any, list[str]]:
+    """Return the coordinates of cells, (N, D), dense or sparse, and their names."""
     _check_key(use_rep, data.obsm, "obsm")
     _check_key(layer, data.layers, "layers")
     if use_rep is not None:
@@ -149,24 +175,13 @@ def read_annotated_anndata(
     if values is None:
         raise ValueError("X is empty: expected the name of a layer or use_rep")
     if hasattr(values, "toarray"):  # which is what happens to it
-        check_size(source, math.prod(values.shape) * values.dtype.itemsize, max_bytes)
+        check_size("AnnData", math.prod(values.shape) * values.dtype.itemsize, max_bytes)
+    else:
+        values = np.asarray(values)
     names = list(data.var_names)
     if use_rep is not None:
         names = [f"{use_rep}_{j}" for j in range(values.shape[1])]
-    column = data.obs[cloud]
-    if column.isna().any():
-        raise ValueError(f"obs[{cloud!r}] is empty for {int(column.isna().sum())} cells")
-    codes, ids = column.factorize()
-    values_per_cloud = {
-        name: constant_per_cloud(data.obs[name].to_numpy(object), codes, list(ids), name)
-        for name in annotations
-    }
-    if not hasattr(values, "toarray"):
-        values = np.asarray(values)
-    clouds = group_rows(values, codes, list(ids), names)
-    if use_rep in _LOADINGS:
-        clouds = replace(clouds, loadings=_loadings(data, _LOADINGS[use_rep], names))
-    return clouds, values_per_cloud
+    return values, names
 
 
 def _loadings(data: Any, key: str, components: Sequence[str]) -> Loadings | None:

@@ -168,6 +168,12 @@ def read_annotated_npz(
     return clouds, {name: content[name] for name in annotations}
 
 
+def array_names(path: PathLike) -> list[str]:
+    """Return the names of the arrays of an archive."""
+    with _opened(path) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist()]
+
+
 @contextmanager
 def _opened(path: PathLike) -> Iterator[ZipFile]:
     """Open an archive for a block whose errors are those of its content."""

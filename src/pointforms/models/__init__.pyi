@@ -3,3 +3,4 @@
 from .neural import NeuralClassifier as NeuralClassifier
 from .parameters import count_parameters as count_parameters
 from .registry import MODELS as MODELS, Model as Model, make as make, names as names
+from .regressors import REGRESSORS as REGRESSORS, make_regressor as make_regressor

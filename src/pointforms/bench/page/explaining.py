@@ -103,7 +103,8 @@ def refit(record: Record) -> Refit:
     row = record.row
     if row.digest != replace(row, settings=None).digest:
         raise ValueError(f"{row.title} was fitted with other defaults: it cannot be fitted again")
-    if row.content is not None and row.content != content_digest(row.task):
+    samples = row.reading.get("samples")
+    if row.content is not None and row.content != content_digest(row.task, samples):
         raise ValueError(f"{Path(row.task).name} has changed since it was fitted")
     task, clouds = load_clouds(Unit(row, ((record.fold, record.seed),)))
     model = make_model(row, random_state=record.seed)
