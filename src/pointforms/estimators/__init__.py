@@ -4,7 +4,7 @@ from pointforms.estimators.classifier import PointFormClassifier
 from pointforms.estimators.cross_fitting import CrossFit, cross_fit
 from pointforms.estimators.metrics import auroc, scores
 from pointforms.estimators.regressor import PointFormRegressor
-from pointforms.estimators.saving import load
+from pointforms.estimators.saving import load, save
 from pointforms.estimators.transformer import PointFormTransformer
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "auroc",
     "cross_fit",
     "load",
+    "save",
     "scores",
 ]

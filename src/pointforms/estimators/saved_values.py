@@ -23,6 +23,8 @@ _RETIRED = ("outputs_",)
 # Types of arrays: truth values, whole numbers, numbers, text, and Python objects of such types.
 _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|U\d+|O)")
 _LARGEST_ARRAY = 64 << 20  # bytes
+# What `set_output` of a transformer may be given.
+_OUTPUTS = ("default", "pandas", "polars")
 _RESERVED = ("pairs", "values", "dtype")
 _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
@@ -85,11 +87,13 @@ def pack(estimator: Any) -> dict[str, Any]:
         for name, attribute in estimator._learned.items()
         if not attribute.optional or hasattr(estimator, name)
     }
-    return {
+    config = {
         "class": type(estimator).__name__,
         "options": {name: _plain(value) for name, value in options.items()},
         "learned": {name: _plain(value) for name, value in learned.items()},
     }
+    output = getattr(estimator, "_sklearn_output_config", {}).get("transform")
+    return config if output is None else config | {"output": output}
 
 
 def restore_estimator(
@@ -110,9 +114,14 @@ def restore_estimator(
     """
     options = {**(missing or {}), **_restored_options(cls, _entries(config, "options"))}
     estimator = cls(**options)
-    if isinstance(estimator.device, str) and not _is_available(estimator.device):
+    device = getattr(estimator, "device", None)
+    if isinstance(device, str) and not _is_available(device):
         estimator.device = "cpu"
     estimator.check_options()
+    if "output" in config:
+        if config["output"] not in _OUTPUTS:
+            raise ValueError(f"its output is {shown(config['output'])}: expected one of {_OUTPUTS}")
+        estimator.set_output(transform=config["output"])
     return estimator
 
 
