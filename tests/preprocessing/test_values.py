@@ -32,9 +32,7 @@ def test_elementwise(rng):
 
 def test_errors_name_option_feature_and_cloud(rng):
     clouds = clouds_of(rng)
-    with pytest.raises(
-        ValueError, match="cofactor has 'm7', which is no feature: expected one of"
-    ):
+    with pytest.raises(ValueError, match="cofactor has 'm7', which is no feature: expected one of"):
         pp.Arcsinh({"m7": 5}).fit(clouds)
     with pytest.raises(ValueError, match="cofactor=0: expected"):
         pp.Arcsinh(0).fit(clouds)
