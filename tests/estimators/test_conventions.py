@@ -6,6 +6,7 @@ scikit-learn's own `check_estimator` skips nearly all of its checks for input th
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 from functools import cache
 
@@ -122,6 +123,8 @@ class TestBeforeFit:
         }
         present = [method for method in calls if hasattr(estimator, method)]
         assert len(present) >= 3
+        assert "save" in present
+        assert "explain" in present or name == "PointFormTransformer"
         for method in present:
             with pytest.raises(NotFittedError):
                 getattr(estimator, method)(*calls[method])
@@ -313,16 +316,85 @@ class TestFeatureNames:
         model = tiny(name).fit(pf.Clouds.from_list(CLOUDS), targets(name), GROUPS)
         assert not hasattr(model, "feature_names_in_")
 
-    @pytest.mark.parametrize("name", [n for n in KINDS if n.startswith("PointForm")])
-    def test_names_are_saved(self, name, tmp_path):
-        tiny(name).fit(self.NAMED, targets(name)).save(tmp_path / "named")
-        again = pf.load(tmp_path / "named")
-        assert again.feature_names_in_.tolist() == ["CD3", "CD4", "CD8"]
+    @each_kind
+    def test_a_model_without_names_stays_without(self, name, tmp_path):
         fitted(name).save(tmp_path / "nameless")
         assert not hasattr(pf.load(tmp_path / "nameless"), "feature_names_in_")
 
 
+class TestSaving:
+    @each
+    def test_a_loaded_estimator_says_the_same(self, name, tmp_path):
+        model = tiny(name).fit(TestFeatureNames.NAMED, targets(name), GROUPS)
+        model.save(tmp_path / "model")
+        again = pf.load(tmp_path / "model")
+        assert type(again) is type(model)
+        assert again.feature_names_in_.tolist() == ["CD3", "CD4", "CD8"]
+        expected = answers(model, CLOUDS)
+        np.testing.assert_allclose(answers(again, CLOUDS), expected, rtol=1e-6, atol=1e-9)
+        other = TestFeatureNames.NAMED.in_order(["CD8", "CD3", "CD4"])
+        np.testing.assert_allclose(answers(again, other), expected, rtol=1e-6, atol=1e-9)
+        if name in CLASSIFIERS:
+            np.testing.assert_array_equal(again.classes_, model.classes_)
+        pf.save(again, tmp_path / "again")  # what was loaded can be saved
+        once_more = answers(pf.load(tmp_path / "again"), CLOUDS)
+        np.testing.assert_array_equal(once_more, answers(again, CLOUDS))
+        assert all_options(clone(again)) == all_options(again)
+
+    @pytest.mark.parametrize("name", slow_besides(["svm", "random-forest", "mlp"], CLASSIFIERS))
+    def test_three_classes_with_text(self, name, tmp_path):
+        y = np.array(["a", "b", "c"])[np.arange(16) % 3]
+        model = tiny(name).fit(CLOUDS, y)
+        model.save(tmp_path)
+        expected = model.predict_proba(CLOUDS)
+        again = pf.load(tmp_path)
+        np.testing.assert_allclose(again.predict_proba(CLOUDS), expected, rtol=1e-6, atol=1e-9)
+        assert again.predict(CLOUDS).tolist() == model.predict(CLOUDS).tolist()
+
+    @each_kind
+    def test_behind_preprocessing(self, name, tmp_path):
+        pipe = make_pipeline(pf.preprocessing.Arcsinh(2.0), tiny(name))
+        pipe.fit(TestFeatureNames.NAMED, targets(name))
+        pf.save(pipe, tmp_path)
+        again = pf.load(tmp_path)
+        np.testing.assert_allclose(
+            answers(again, CLOUDS), answers(pipe, CLOUDS), rtol=1e-6, atol=1e-9
+        )
+
+    @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+    @pytest.mark.parametrize(("umask", "expected"), [(0o022, 0o644), (0o027, 0o640)])
+    def test_files_have_the_permissions_of_the_umask(self, umask, expected, tmp_path):
+        before = os.umask(umask)
+        try:
+            fitted("PointFormTransformer").save(tmp_path / "model")
+        finally:
+            os.umask(before)
+        modes = {file.stat().st_mode & 0o777 for file in (tmp_path / "model").iterdir()}
+        assert modes == {expected}
+
+    def test_steps_of_others_are_refused_by_name(self, tmp_path):
+        pipe = make_pipeline(tiny("PointFormTransformer"), LogisticRegression())
+        pipe.fit(CLOUDS, targets("PointFormClassifier"))
+        with pytest.raises(ValueError, match="its step 'logisticregression' is a LogisticRegr"):
+            pf.save(pipe, tmp_path)
+        with pytest.raises(NotFittedError):
+            pf.save(make_pipeline(pf.preprocessing.Log(), tiny("mlp")), tmp_path)
+        assert list(tmp_path.iterdir()) == []
+
+
 class TestTransformer:
+    def test_the_output_is_kept_by_a_file(self, tmp_path):
+        model = tiny("PointFormTransformer").set_output(transform="pandas").fit(CLOUDS)
+        model.save(tmp_path)
+        frame = pf.load(tmp_path).transform(CLOUDS)
+        assert frame.columns.tolist() == model.get_feature_names_out().tolist()
+
+    def test_a_pipeline_passes_its_output_on(self):
+        pipe = make_pipeline(pf.preprocessing.Arcsinh(), tiny("PointFormTransformer"))
+        frame = pipe.set_output(transform="pandas").fit(CLOUDS).transform(CLOUDS)
+        assert isinstance(frame, pd.DataFrame)
+        assert frame.columns.tolist() == pipe.get_feature_names_out().tolist()
+
     def test_features_have_names(self):
         model = fitted("PointFormTransformer")
         names = model.get_feature_names_out()

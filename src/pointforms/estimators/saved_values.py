@@ -75,8 +75,16 @@ Names = Annotated[np.ndarray, AfterValidator(_names)]
 Floats = Annotated[np.ndarray, AfterValidator(_floats)]
 
 
-def pack(estimator: Any) -> dict[str, Any]:
-    """Return class, options and fitted attributes as JSON has them."""
+def pack(estimator: Any, declared: Mapping[str, Attribute] | None = None) -> dict[str, Any]:
+    """Return class, options and fitted attributes as JSON has them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted estimator.
+    declared : mapping of str to Attribute, optional
+        Its fitted attributes; by default those that its class declares in `_learned`.
+    """
     options = {
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in estimator.get_params(deep=False).items()
@@ -84,7 +92,7 @@ def pack(estimator: Any) -> dict[str, Any]:
     }
     learned = {
         name: getattr(estimator, name)
-        for name, attribute in estimator._learned.items()
+        for name, attribute in (declared or estimator._learned).items()
         if not attribute.optional or hasattr(estimator, name)
     }
     config = {
@@ -137,7 +145,12 @@ def _restored_options(cls: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def restore_learned(cls: Any, config: Mapping[str, Any], outputs: int) -> dict[str, Any]:
+def restore_learned(
+    cls: Any,
+    config: Mapping[str, Any],
+    outputs: int,
+    declared: Mapping[str, Attribute] | None = None,
+) -> dict[str, Any]:
     """Return the fitted attributes of a class from what :func:`pack` made of them, checked.
 
     Parameters
@@ -148,8 +161,10 @@ def restore_learned(cls: Any, config: Mapping[str, Any], outputs: int) -> dict[s
         What :func:`pack` returned.
     outputs : int
         Number of outputs of the estimator: classes, or targets.
+    declared : mapping of str to Attribute, optional
+        The attributes, if the class does not declare them.
     """
-    declared: dict[str, Attribute] = cls._learned
+    declared = cls._learned if declared is None else declared
     saved = _entries(config, "learned")
     for name in saved:
         if name not in declared and name not in _RETIRED:

@@ -32,6 +32,7 @@ from pointforms.clouds import cloud_list
 from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.targets import ClassTargets
+from pointforms.models.saved_classifier import SavesHead
 from pointforms.nn.origins import common_origin
 from pointforms.summaries import PooledSummaries
 from pointforms.support.cloud_estimator import TakesClouds
@@ -54,7 +55,9 @@ _FOREST_SHARES: tuple[float | str, ...] = ("sqrt", 0.1)
 _TREES, _TREES_TO_CHOOSE = 500, 60
 
 
-class FeatureClassifier(ExplainsItself, TakesClouds, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FeatureClassifier(  # type: ignore[misc]
+    SavesHead, ExplainsItself, TakesClouds, ClassifierMixin, BaseEstimator
+):
     """Classify clouds by fixed features of each and a classical classifier behind them.
 
     Parameters

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from pointforms.estimators.saved_state import SavedState
 from pointforms.estimators.saved_values import pack, restore_estimator, restore_learned
@@ -50,24 +52,54 @@ def restore_transformer(cls: Any, state: SavedState) -> Any:
     transformer = restore_estimator(cls, state.config)
     for name, value in restore_learned(cls, state.config, outputs=0).items():
         setattr(transformer, name, value)
-    unknown = sorted(state.tensors.keys() - cls._arrays.keys())
-    if unknown:
-        raise ValueError(f"it has an array {unknown[0]!r} that no {cls.__name__} has")
     lengths = {"features": transformer.n_features_in_}
-    for name, described in cls._arrays.items():
-        if name not in state.tensors:
-            if described.optional:
-                continue
-            raise ValueError(f"the array {name!r} is missing")
-        array = state.tensors[name].numpy()
-        if array.dtype != np.float64 or array.ndim != len(described.axes):
-            raise ValueError(f"array {name} has shape {array.shape} and type {array.dtype}")
-        for axis, length in zip(described.axes, array.shape, strict=True):
-            if lengths.setdefault(axis, length) != length:
-                raise ValueError(f"array {name} has {length} {axis}: expected {lengths[axis]}")
-        values = array[~np.isnan(array)] if described.gaps else array
-        if not np.isfinite(values).all() or (described.positive and not (values > 0).all()):
-            raise ValueError(f"array {name} has values that are not possible")
+    for name, array in restore_arrays(cls._arrays, state.tensors, lengths).items():
         setattr(transformer, name, array)
     transformer._check_restored()
     return transformer
+
+
+def restore_arrays(
+    expected: Mapping[str, SavedArray], tensors: Mapping[str, Tensor], lengths: Mapping[str, int]
+) -> dict[str, np.ndarray]:
+    """Return arrays that were read from a file, or raise an error if one is not as expected.
+
+    Parameters
+    ----------
+    expected : mapping of str to SavedArray
+        What each array must be.
+    tensors : mapping of str to Tensor
+        What the file has.
+    lengths : mapping of str to int
+        Lengths of axes that are known, by what the axes count.
+
+    Examples
+    --------
+    >>> restore_arrays({"mean": SavedArray(("features",))}, {"mean": torch.ones(3)}, {})
+    Traceback (most recent call last):
+    ValueError: array mean has shape (3,) and type float32: expected features of float64
+    """
+    unknown = sorted(tensors.keys() - expected.keys())
+    if unknown:
+        raise ValueError(f"it has an array {unknown[0]!r} that is not known")
+    known = dict(lengths)
+    arrays = {}
+    for name, described in expected.items():
+        if name not in tensors:
+            if described.optional:
+                continue
+            raise ValueError(f"the array {name!r} is missing")
+        array = tensors[name].numpy()
+        if array.dtype != np.float64 or array.ndim != len(described.axes):
+            raise ValueError(
+                f"array {name} has shape {array.shape} and type {array.dtype}: expected "
+                f"{' × '.join(described.axes)} of float64"
+            )
+        for axis, length in zip(described.axes, array.shape, strict=True):
+            if known.setdefault(axis, length) != length:
+                raise ValueError(f"array {name} has {length} {axis}: expected {known[axis]}")
+        values = array[~np.isnan(array)] if described.gaps else array
+        if not np.isfinite(values).all() or (described.positive and not (values > 0).all()):
+            raise ValueError(f"array {name} has values that are not possible")
+        arrays[name] = array
+    return arrays
