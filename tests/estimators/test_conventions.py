@@ -116,6 +116,7 @@ class TestBeforeFit:
             "score": (CLOUDS, y),
             "comparison_matrices": (CLOUDS,),
             "prepare_for_prediction": (CLOUDS,),
+            "predict_out_of_fold": (CLOUDS,),
             "explain": (CLOUDS, y),
             "count_parameters": (),
             "get_feature_names_out": (),
@@ -124,7 +125,8 @@ class TestBeforeFit:
         present = [method for method in calls if hasattr(estimator, method)]
         assert len(present) >= 3
         assert "save" in present
-        assert "explain" in present or name == "PointFormTransformer"
+        predicts = {"explain", "predict_out_of_fold", "score", "predict"}
+        assert predicts <= set(present) or name == "PointFormTransformer"
         for method in present:
             with pytest.raises(NotFittedError):
                 getattr(estimator, method)(*calls[method])
@@ -320,6 +322,29 @@ class TestFeatureNames:
     def test_a_model_without_names_stays_without(self, name, tmp_path):
         fitted(name).save(tmp_path / "nameless")
         assert not hasattr(pf.load(tmp_path / "nameless"), "feature_names_in_")
+
+
+class TestOutOfFold:
+    @each_predictor
+    def test_training_clouds_are_predicted_by_models_without_them(self, name, tmp_path):
+        members = {"members": 2} if "members" in tiny(name).get_params() else {}
+        weights = np.where(np.arange(16) == 5, 0.0, 1.0)
+        model = tiny(name, **members).fit(CLOUDS, targets(name), GROUPS, weights)
+        found = model.predict_out_of_fold(CLOUDS)
+        assert found.shape == answers(model, CLOUDS).shape
+        assert np.isnan(found[5]).all()
+        known = np.delete(np.arange(16), 5)
+        assert np.isfinite(found[known]).all()
+        assert not np.allclose(found[known], answers(model, CLOUDS)[known])
+        turned = model.predict_out_of_fold([CLOUDS[i] for i in known[::-1]])
+        np.testing.assert_allclose(turned, found[known[::-1]], rtol=1e-4, atol=1e-6)
+        by_position = model.predict_out_of_fold([CLOUDS[i] for i in known], known)
+        np.testing.assert_allclose(by_position, found[known], rtol=1e-4, atol=1e-6)
+        with pytest.raises(ValueError, match="cloud 0 is not one of the 16 clouds of fit"):
+            model.predict_out_of_fold(doubled(CLOUDS))
+        model.save(tmp_path)
+        again = pf.load(tmp_path).predict_out_of_fold(CLOUDS)
+        np.testing.assert_allclose(again, found, rtol=1e-5, atol=1e-6)
 
 
 class TestSaving:

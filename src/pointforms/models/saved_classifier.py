@@ -21,8 +21,9 @@ from pointforms.estimators.saved_values import (
     restore_estimator,
     restore_learned,
 )
+from pointforms.estimators.training_clouds import TRAINING_CLOUDS
 
-_COLUMNS = "columns"
+_COLUMNS, _OUT_OF_FOLD = "columns", "out_of_fold"
 _FEATURES, _HEAD = "features", "head"
 
 
@@ -35,12 +36,14 @@ class SavesHead:
         "classes_": Attribute(Labels),
         "chosen_": Attribute(dict[str, float | str]),
         "validation_loss_": Attribute(float),
+        "fingerprints_": TRAINING_CLOUDS,
     }
 
     head: Any
     features_: Any
     head_: Any
     columns_: np.ndarray
+    oof_predictions_: np.ndarray
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted classifier to a folder: safetensors and JSON, no pickle.
@@ -65,8 +68,11 @@ class SavesHead:
         arrays = as_arrays(self.head, self.head_).arrays
         head = {name: torch.from_numpy(np.ascontiguousarray(a)) for name, a in arrays.items()}
         columns = torch.from_numpy(np.asarray(self.columns_, dtype=np.int64).copy())
+        own = {_COLUMNS: columns}
+        if hasattr(self, "oof_predictions_"):
+            own[_OUT_OF_FOLD] = torch.from_numpy(self.oof_predictions_.copy())
         parts = {_FEATURES: saved_features(self.features_), _HEAD: SavedState({}, head)}
-        return SavedState(config, {_COLUMNS: columns}).with_parts(parts)
+        return SavedState(config, own).with_parts(parts)
 
     @classmethod
     def _from_saved(cls, state: SavedState) -> Self:
@@ -74,6 +80,7 @@ class SavesHead:
         from pointforms.models.saved_heads import HEADS
 
         own, parts = state.divided()
+        out_of_fold = own.pop(_OUT_OF_FOLD, None)
         if own.keys() != {_COLUMNS} or parts.keys() != {_FEATURES, _HEAD}:
             raise ValueError("its configuration is damaged: expected columns, features and a head")
         features = restored_features(parts[_FEATURES])
@@ -87,6 +94,8 @@ class SavesHead:
                 f"its features read {features.n_features_in_} features: expected "
                 f"{classifier.n_features_in_}"
             )
+        if out_of_fold is not None:
+            classifier.oof_predictions_ = _checked_predictions(classifier, out_of_fold.numpy())
         columns = own[_COLUMNS].numpy()
         if columns.ndim != 1 or columns.dtype != np.int64 or (columns < 0).any():
             raise ValueError("its columns are damaged")
@@ -97,3 +106,10 @@ class SavesHead:
         )
         restored: Self = classifier
         return restored
+
+
+def _checked_predictions(classifier: Any, values: np.ndarray) -> np.ndarray:
+    expected = len(getattr(classifier, "fingerprints_", [])), len(classifier.classes_)
+    if values.shape != expected or values.dtype != np.float64 or np.isinf(values).any():
+        raise ValueError(f"its out-of-fold predictions have shape {values.shape}, not {expected}")
+    return values

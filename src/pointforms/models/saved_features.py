@@ -82,9 +82,9 @@ def restored_features(state: SavedState) -> Any:
     for attribute, value in restore_values(cls, state.config, 0, learned).items():
         setattr(transformer, attribute, value)
     values = restore_arrays(arrays, state.tensors, {"features": transformer.n_features_in_})
-    pair = [values.pop("center", None), values.pop("unit", None)]
-    if pair[0] is not None and pair[1] is not None:
-        transformer.units_ = Units(*(torch.from_numpy(array) for array in pair))
+    center, unit = values.pop("center", None), values.pop("unit", None)
+    if center is not None and unit is not None:
+        transformer.units_ = Units(torch.from_numpy(center), torch.from_numpy(unit))
     elif "center" in arrays and getattr(transformer, "scale", None) is not None:
         raise ValueError("its units are missing")
     for attribute, value in values.items():

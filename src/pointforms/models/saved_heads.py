@@ -183,7 +183,7 @@ class KernelHead(ArrayHead):
             return np.column_stack([1 - shares, shares])
         total = shares.sum(1, keepdims=True)
         uniform = np.full_like(shares, 1 / shares.shape[1])
-        return np.divide(shares, total, out=uniform, where=total != 0)
+        return np.asarray(np.divide(shares, total, out=uniform, where=total != 0))
 
     def _margins(self, Z: np.ndarray) -> np.ndarray:
         """Return the margins of the classes against the others: (N, C), or (N, 1) for two."""
@@ -196,7 +196,7 @@ class KernelHead(ArrayHead):
         between = np.concatenate(parts)
         classes = len(own["counts"])
         if classes == 2:
-            return between
+            return np.asarray(between)
         return np.asarray(_ovr_decision_function(between < 0, -between, classes))
 
     def _pairs(self, kernel: np.ndarray) -> np.ndarray:
@@ -213,7 +213,7 @@ class KernelHead(ArrayHead):
             for i in range(classes)
             for j in range(i + 1, classes)
         ]
-        return np.stack(margins, axis=1) + self.arrays["intercept"]
+        return np.asarray(np.stack(margins, axis=1) + self.arrays["intercept"])
 
 
 #: The class of each kind of head.
