@@ -34,6 +34,11 @@ from tests.helpers.tiny_estimators import (
 )
 
 import pointforms as pf
+from pointforms.models.classical import FeatureClassifier
+from pointforms.models.composition import Composition
+from pointforms.models.distances import DistributionVectors
+from pointforms.models.hodge import HodgeFeatures
+from pointforms.summaries import PooledSummaries
 
 CLOUDS = some_clouds()
 GROUPS = np.repeat(np.arange(8), 2)
@@ -405,6 +410,49 @@ class TestSaving:
         with pytest.raises(NotFittedError):
             pf.save(make_pipeline(pf.preprocessing.Log(), tiny("mlp")), tmp_path)
         assert list(tmp_path.iterdir()) == []
+
+
+# features of clouds that classifiers of the registry stand on
+FEATURES = {
+    "summaries": PooledSummaries(),
+    "summaries in the frame of the cloud": PooledSummaries(frame="cloud", covariance=False),
+    "composition": Composition(clusters=3, random_state=0),
+    "wasserstein": DistributionVectors(directions=2, levels=4, random_state=0),
+    "energy": DistributionVectors(distance="sliced-energy", directions=2, levels=4, frame="both"),
+    "mmd": DistributionVectors(distance="mmd", directions=2, random_state=0, scale=None),
+    "hodge": HodgeFeatures(degrees=(0, 1), max_features=20, neighbors=4, dimension=1),
+    "point-forms": pf.PointFormTransformer(forms=2, neighbors=4, dimension=1, epochs=0),
+}
+
+
+class TestFeatures:
+    @pytest.mark.parametrize("name", FEATURES)
+    def test_every_feature_has_a_name(self, name):
+        features = clone(FEATURES[name])
+        with pytest.raises(NotFittedError):
+            features.get_feature_names_out()
+        values = np.asarray(features.fit(TestFeatureNames.NAMED).transform(CLOUDS))
+        names = features.get_feature_names_out()
+        assert len(set(names)) == len(names) == values.shape[1]
+        frame = clone(features).set_output(transform="pandas").fit_transform(CLOUDS)
+        assert frame.shape == values.shape
+
+    @pytest.mark.parametrize("name", FEATURES)
+    def test_a_classifier_on_them_is_saved(self, name, tmp_path):
+        model = FeatureClassifier(features=clone(FEATURES[name]), random_state=0)
+        model.fit(CLOUDS, np.arange(16) % 2).save(tmp_path)
+        np.testing.assert_allclose(
+            pf.load(tmp_path).predict_proba(CLOUDS), model.predict_proba(CLOUDS), rtol=1e-9
+        )
+
+    def test_names_of_summaries_say_what_they_are(self):
+        summaries = PooledSummaries(quantiles=[0.5]).fit(TestFeatureNames.NAMED)
+        names = summaries.get_feature_names_out().tolist()
+        values = dict(zip(names, summaries.transform(CLOUDS).T, strict=True))
+        np.testing.assert_allclose(values["mean CD4"], [c[:, 1].mean() for c in CLOUDS])
+        np.testing.assert_allclose(values["quantile 0.5 CD8"], [np.median(c[:, 2]) for c in CLOUDS])
+        expected = [np.cov(c.T, ddof=0)[0, 2] for c in CLOUDS]
+        np.testing.assert_allclose(values["covariance CD3 CD8"], expected)
 
 
 class TestTransformer:

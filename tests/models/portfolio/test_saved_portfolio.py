@@ -395,5 +395,5 @@ class TestDevices:
 def test_only_registered_names_are_found():
     assert registered_class("CloudClassifier") is pf.CloudClassifier
     for name in ("json:loads", "OrderedDict", "", None, 3, ["CloudClassifier"]):
-        with pytest.raises(ValueError, match="expected one of CloudClassifier, CloudRegressor"):
+        with pytest.raises(ValueError, match="expected one of Arcsinh, CloudClassifier, Cloud"):
             registered_class(name)
