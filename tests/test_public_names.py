@@ -17,8 +17,10 @@ FUNCTIONS = {
     "gram_fields",
     "inner",
     "inner_global",
+    "incomplete_clouds",
     "laplacian",
     "load",
+    "save",
     "read_anndata",
     "read_fcs",
     "read_npz",
@@ -46,6 +48,7 @@ MODULES = {
     "models",
     "nn",
     "plot",
+    "preprocessing",
     "tasks",
 }
 HEAVY = ("numpy", "torch", "sklearn", "pandas", "scipy", "matplotlib", "pyarrow")

@@ -111,7 +111,9 @@ def _refuse_non_finite(tensor: Tensor, name: str, feature_names: Sequence[str] |
         i, j = bad[0].tolist()
         named = feature_names is not None and j < len(feature_names)
         feature = repr(feature_names[j]) if named and feature_names is not None else j
+        value = float(tensor[i, j])
+        hint = "; preprocessing.Impute fills missing values" if value != value else ""
         raise ValueError(
-            f"{name} has {len(bad)} non-finite values, the first ({float(tensor[i, j])}) at "
-            f"point {i}, feature {feature}"
+            f"{name} has {len(bad)} non-finite values, the first ({value}) at "
+            f"point {i}, feature {feature}{hint}"
         )

@@ -45,7 +45,7 @@ def as_clouds(
     >>> [len(cloud) for cloud in as_clouds([[[0, 1], [2, 3]], [[4, 5], [6, 7], [8, 9]]])]
     [2, 3]
     """
-    clouds = _listed(clouds)
+    clouds = listed_clouds(clouds)
     if isinstance(clouds, Clouds):
         ids, feature_names = clouds.ids, clouds.feature_names
     else:
@@ -91,7 +91,7 @@ def cloud_list(clouds: Any) -> Sequence[Any]:
     Traceback (most recent call last):
     ValueError: clouds has shape (5, 2), like one cloud: pass it as [cloud]
     """
-    listed = _listed(clouds)
+    listed = listed_clouds(clouds)
     if isinstance(listed, Clouds) or column_names_of(listed[0]) is None:
         return listed
     return Clouds.from_list(listed)
@@ -118,7 +118,7 @@ def _in_common_order(clouds: Sequence[Any]) -> Sequence[Any]:
     return ordered
 
 
-def _listed(clouds: Any) -> Sequence[Any]:
+def listed_clouds(clouds: Any) -> Sequence[Any]:
     """Return clouds as a sequence that is not empty, or raise an error."""
     scalar = isinstance(clouds, str | bytes) or getattr(clouds, "ndim", None) == 0
     if scalar or not isinstance(clouds, Iterable):
@@ -219,7 +219,7 @@ class Clouds(Sequence[Tensor]):
         ('0', '1')
         """
         if not isinstance(clouds, Clouds):
-            clouds = _listed(clouds)
+            clouds = listed_clouds(clouds)
             if feature_names is None:
                 feature_names = column_names_of(clouds[0])
         names, features = _texts("ids", ids), _texts("feature_names", feature_names)
@@ -330,7 +330,8 @@ class Clouds(Sequence[Tensor]):
             )
         columns = [self.feature_names.index(name) for name in names]
         loadings = None if self.loadings is None else self.loadings.some(columns)
-        return Clouds(self.points[:, columns], self.offsets, self.ids, names, loadings)
+        points = self.points[:, columns]
+        return replace(self, points=points, feature_names=names, loadings=loadings)
 
     def at_least(self, points: int) -> Clouds:
         """Return the clouds that have at least this many points."""
@@ -353,11 +354,42 @@ class Clouds(Sequence[Tensor]):
             raise TypeError(f"the index has dtype {index.dtype}: expected whole numbers or bool")
         return [range(len(self))[b] for b in index.tolist()]
 
+    def take(self, indices: Any, axis: int = 0) -> Clouds:
+        """Return some clouds by their positions, as scikit-learn asks for them.
+
+        Parameters
+        ----------
+        indices : sequence of int
+            Positions of the clouds.
+        axis : int, default 0
+            Only 0, the axis of clouds.
+
+        Examples
+        --------
+        >>> Clouds.from_list([[[0.0]], [[1.0]], [[2.0]]]).take([2, 0]).ids
+        ('2', '0')
+        """
+        if axis != 0:
+            raise ValueError(f"axis={axis}: expected 0, the axis of clouds")
+        return self._some(self._places(np.asarray(indices)))
+
+    @property
+    def iloc(self) -> Clouds:
+        """The clouds themselves: with it, scikit-learn splits clouds without losing their names."""
+        return self
+
+    loc = iloc
+
     def _some(self, chosen: Sequence[int]) -> Clouds:
-        some = Clouds.from_list(
-            [self[b] for b in chosen], [self.ids[b] for b in chosen], self.feature_names
+        if not len(chosen):
+            raise ValueError("clouds is empty: expected at least one (n, D) array")
+        sizes = torch.tensor([0] + [len(self[b]) for b in chosen])
+        return replace(
+            self,
+            points=torch.cat([self[b] for b in chosen]),
+            offsets=sizes.cumsum(0).to(self.offsets.device),
+            ids=tuple(self.ids[b] for b in chosen),
         )
-        return replace(some, loadings=self.loadings)
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None

@@ -76,6 +76,33 @@ class PooledSummaries(TakesClouds, TransformerMixin, BaseEstimator):  # type: ig
                 )
         return summaries
 
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the summaries, such as "mean CD3" or "covariance CD3 CD4".
+
+        Parameters
+        ----------
+        input_features : sequence of str or None, default None
+            Names of the features of the clouds; by default those of `fit`, or x0, x1, ….
+
+        Returns
+        -------
+        ndarray of str, shape (f,)
+        """
+        check_is_fitted(self, "n_features_in_")
+        D = self.n_features_in_
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(D)])
+        names = [str(name) for name in (names if input_features is None else input_features)]
+        if len(names) != D:
+            raise ValueError(f"input_features has {len(names)} names: expected {D}")
+        kinds = ["mean"] if self.frame == "absolute" else []
+        kinds += ["deviation", *(f"quantile {level:g}" for level in self.quantiles)]
+        found = [f"{kind} {name}" for kind in kinds for name in names]
+        if self.covariance:
+            rows, columns = np.triu_indices(D)
+            pairs = zip(rows.tolist(), columns.tolist(), strict=True)
+            found += [f"covariance {names[i]} {names[j]}" for i, j in pairs]
+        return np.array(found, dtype=object)
+
     def width(self, features: int) -> int:
         """Return the number of summaries of a cloud with D features."""
         covariances = features * (features + 1) // 2 if self.covariance else 0

@@ -12,6 +12,7 @@ PUBLIC_MODULES = (
     "pointforms.geometry",
     "pointforms.nn",
     "pointforms.estimators",
+    "pointforms.preprocessing",
     "pointforms.explain",
     "pointforms.plot",
     "pointforms.tasks",

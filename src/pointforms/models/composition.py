@@ -91,6 +91,10 @@ class Composition(PointFeatures):
         means = KMeans(count, n_init=3, random_state=random).fit(points)
         self.centers_ = means.cluster_centers_
 
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.centers_)
+
     def _features(self, cloud: np.ndarray) -> np.ndarray:
         nearest = cdist(cloud, self.centers_).argmin(1)
         logs = np.log(np.bincount(nearest, minlength=len(self.centers_)) + self.pseudo_count)

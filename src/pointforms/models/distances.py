@@ -85,6 +85,10 @@ class DistributionVectors(PointFeatures):
             self.spacing_ = (high - low) / self.levels
             self.thresholds_ = low + self.spacing_ * (np.arange(self.levels)[:, None] + 0.5)
 
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.directions_.shape[1]) * (2 if self.distance == "mmd" else self.levels)
+
     def _features(self, cloud: np.ndarray) -> np.ndarray:
         projected = cloud @ self.directions_
         L = projected.shape[1]

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -65,7 +65,13 @@ class HodgeOptions:
         GramSettings(neighbors=self.neighbors, dimension=self.dimension)
 
 
-class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class HodgeFeatures(
+    HodgeOptions,
+    TakesClouds,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Comparison matrices of fixed forms, and Hodge spectra.
 
     The forms live in coordinates z = A (x - m): standardised by the training clouds and, where
@@ -203,6 +209,10 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         spectra = 2 * count + self.n_features_in_ + np.arange(_SPECTRAL_FEATURES)
         joined = {f"{f} and spectra": np.append(frames[f], spectra) for f in frames}
         return joined | frames
+
+    @property
+    def _n_features_out(self) -> int:
+        return 1 + int(max(columns.max() for columns in self.choices().values()))
 
     def _comparisons(self, fields: Sequence[GramField], mean: Tensor) -> list[np.ndarray]:
         return [

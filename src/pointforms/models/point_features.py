@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +26,13 @@ _MOST_POINTS = 20_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PointFeatures(TakesClouds, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class PointFeatures(
+    TakesClouds,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    ABC,
+):
     """Features of each cloud that are learned from the points of all training clouds.
 
     Parameters
