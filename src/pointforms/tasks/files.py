@@ -87,9 +87,9 @@ def read(
     path = Path(data) if isinstance(data, str | os.PathLike) else None
     if path is not None and path.suffix.lower() == ".npz":
         clouds, columns = read_annotated_npz(path, needed, optional, max_bytes)
-    elif type(data).__name__ == "AnnData" or (path is not None and path.suffix == ".h5ad"):
+    elif type(data).__name__ in _CELLS or (path is not None and path.suffix == ".h5ad"):
         clouds, columns = read_annotated_anndata(
-            data, cloud, use_rep, layer, needed, optional, max_bytes
+            data, cloud, use_rep, layer, needed, optional, max_bytes, features
         )
     else:
         clouds, columns = read_annotated_table(data, cloud, features, needed, optional, max_bytes)
