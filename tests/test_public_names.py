@@ -45,8 +45,11 @@ MODULES = {
     "manifolds",
     "models",
     "nn",
+    "pl",
     "plot",
+    "pp",
     "tasks",
+    "tl",
 }
 HEAVY = ("numpy", "torch", "sklearn", "pandas", "scipy", "matplotlib", "pyarrow")
 FIELD = (

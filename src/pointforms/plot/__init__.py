@@ -8,6 +8,7 @@ from pointforms.plot.flows import flow_forms
 from pointforms.plot.form_data import area_map_data, comparison_pca_data, form_field_data
 from pointforms.plot.importance_bars import importance
 from pointforms.plot.predictions import cloud_prediction, comparison_pca, energy_scatter
+from pointforms.plot.sample_map import sample_map
 from pointforms.plot.style import save
 from pointforms.plot.surfaces import torus_field
 from pointforms.plot.svg import to_svg
@@ -32,6 +33,7 @@ __all__ = [
     "form_field",
     "form_field_data",
     "importance",
+    "sample_map",
     "save",
     "tangent_ellipses",
     "to_svg",

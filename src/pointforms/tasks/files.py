@@ -21,6 +21,9 @@ from pointforms.support.extras import need
 from pointforms.support.files import atomic
 from pointforms.tasks.task import Task, check_kept_together
 
+# Containers of cells; the reader refuses those that are not supported yet.
+_CELLS = ("AnnData", "MuData", "SpatialData")
+
 
 def read(
     data: str | os.PathLike[str] | Any,
