@@ -101,4 +101,4 @@ def _principal_coordinates(distances: np.ndarray, dimensions: int) -> np.ndarray
     places = np.zeros((len(distances), dimensions))
     places[:, : len(order)] = vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0))
     largest = np.take_along_axis(places, np.abs(places).argmax(0)[None], 0)
-    return places * np.where(largest < 0, -1.0, 1.0)
+    return np.asarray(places * np.where(largest < 0, -1.0, 1.0))

@@ -92,7 +92,8 @@ def sample_map(
         raise ValueError(f"marked has shape {rings.shape}: expected ({count},)")
 
     figure = new_figure(3.5)
-    left, right = figure.subfigures(1, 2, width_ratios=[1, 1.1])
+    halves: Any = figure.subfigures(1, 2, width_ratios=[1, 1.1])
+    left, right = halves
     axes = left.subplots()
     _draw_places(axes, places, colours, texts, rings)
     prefix = {"pca": "PC", "mds": "MDS", "umap": "UMAP"}[method]
@@ -136,11 +137,16 @@ def _heat_axes(figure: Any) -> tuple[Axes, Axes, Axes, Axes]:
 def _draw_places(
     axes: Axes, places: np.ndarray, colours: np.ndarray, names: Sequence[str], rings: np.ndarray
 ) -> None:
-    marks = axes.scatter(*places[:, :2].T, c=colours, s=26, linewidths=0, zorder=2)
+    marks = axes.scatter(places[:, 0], places[:, 1], c=colours, s=26, linewidths=0, zorder=2)
     add_tooltips(marks, list(names))
     if rings.any():
         axes.scatter(
-            *places[rings, :2].T, s=70, facecolors="none", edgecolors=style.INK, linewidths=0.9
+            places[rings, 0],
+            places[rings, 1],
+            s=70,
+            facecolors="none",
+            edgecolors=style.INK,
+            linewidths=0.9,
         )
     if len(names) <= _NAMED:
         for name, place in zip(names, places, strict=True):
@@ -176,9 +182,10 @@ def _colours(color: Any, count: int) -> tuple[np.ndarray, list[Any], Any]:
         numbers = np.array(
             [np.nan if m else float(v) for v, m in zip(objects, missing, strict=True)]
         )
-        norm = Normalize(float(np.nanmin(numbers)), float(np.nanmax(numbers)))
+        low = float(np.nanmin(numbers))
+        norm = Normalize(low, float(np.nanmax(numbers)))
         scale = matplotlib.cm.ScalarMappable(norm, matplotlib.colormaps["viridis"])
-        colours = scale.to_rgba(np.nan_to_num(numbers, nan=norm.vmin))
+        colours = scale.to_rgba(np.nan_to_num(numbers, nan=low))
         colours[missing] = missing_colour
         return colours, [], scale
     names = sorted({str(one) for one in known})

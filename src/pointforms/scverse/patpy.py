@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,8 @@ from pointforms.io.anndata import check_anndata, read_anndata
 from pointforms.support.checks import check_choice
 from pointforms.support.extras import need
 
-_Base: Any
 try:
-    from patpy.tl import SampleRepresentationMethod as _Base
+    _Base: Any = import_module("patpy.tl").SampleRepresentationMethod
 except ModuleNotFoundError as error:  # the class can be looked at, but not be made
     if error.name != "patpy":
         raise
