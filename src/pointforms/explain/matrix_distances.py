@@ -209,7 +209,8 @@ def _vectors(C: np.ndarray, metric: Metric) -> np.ndarray:
     """Return vectors (N, l²) whose distances are those of the matrices."""
     if metric == "euclidean":
         unit = np.linalg.norm(C, axis=(1, 2)).mean()
-        return np.asarray(C / (unit if unit > 0 else 1.0)).reshape(len(C), -1)
+        scaled: np.ndarray = C / (unit if unit > 0 else 1.0)
+        return scaled.reshape(len(C), -1)
     values, vectors = np.linalg.eigh(C)
     mean = np.maximum(values, 0).mean()
     logs = np.log(np.maximum(values, 0) + _FLOOR * (mean if mean > 0 else 1.0))
