@@ -202,7 +202,7 @@ def distances_of_matrices(
 ) -> np.ndarray:
     """Return distances (N, N) by sets of symmetric PSD matrices (N, l, l)."""
     vectors = [_vectors(matrices, metric) for matrices in blocks]
-    return np.asarray(squareform(pdist(np.hstack(vectors)))) / np.sqrt(len(vectors))
+    return np.asarray(squareform(pdist(np.hstack(vectors))) / np.sqrt(len(vectors)))
 
 
 def _vectors(C: np.ndarray, metric: Metric) -> np.ndarray:

@@ -3,12 +3,12 @@
 from pointforms.plot.basis_split_bars import basis_split
 from pointforms.plot.comparison import fits, forest
 from pointforms.plot.contact_sheets import contact_sheet
+from pointforms.plot.distance_map import sample_map
 from pointforms.plot.fitted import area_map, form_field, tangent_ellipses
 from pointforms.plot.flows import flow_forms
 from pointforms.plot.form_data import area_map_data, comparison_pca_data, form_field_data
 from pointforms.plot.importance_bars import importance
 from pointforms.plot.predictions import cloud_prediction, comparison_pca, energy_scatter
-from pointforms.plot.sample_map import sample_map
 from pointforms.plot.style import save
 from pointforms.plot.surfaces import torus_field
 from pointforms.plot.svg import to_svg

@@ -9,7 +9,7 @@ import numpy as np
 
 from pointforms.explain.embedding import EmbeddingMethod
 from pointforms.io.anndata import check_anndata
-from pointforms.plot.sample_map import sample_map
+from pointforms.plot.distance_map import sample_map
 from pointforms.scverse.choices import check_column
 from pointforms.scverse.sample_distances import DISTANCES, distances_at
 
