@@ -212,3 +212,15 @@ def test_files_larger_than_the_limit_are_not_read(suffix, table, tmp_path):
     with pytest.raises(ValueError, match=rf"mine\{suffix}' declares arrays of"):
         pf.tasks.read(file, **columns, max_bytes=1000)
     assert len(pf.tasks.read(file, **columns, max_bytes=10**5)) == 12
+
+
+def test_genes_of_anndata_are_chosen_by_name(rng):
+    cells = anndata.AnnData(rng.normal(size=(40, 3)))
+    cells.var_names = ["CD3", "CD4", "CD8"]
+    cells.obs["cloud"] = np.repeat([f"c{i}" for i in range(10)], 4)
+    cells.obs["label"] = np.repeat(list("ab") * 5, 4)
+    task = pf.tasks.read(cells, features=["CD8", "CD3"])
+    assert task.feature_names == ("CD8", "CD3")
+    np.testing.assert_array_equal(task.clouds[0], cells.X[:4][:, [2, 0]])
+    with pytest.raises(TypeError, match="SpatialData is not supported yet"):
+        pf.tasks.read(type("SpatialData", (), {})())
