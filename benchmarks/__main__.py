@@ -10,6 +10,7 @@ _ALL = (
     "defaults",
     "speed",
     "memory",
+    "large-anndata",
     "learning",
     "prediction",
     "parts",

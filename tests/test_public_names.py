@@ -47,9 +47,12 @@ MODULES = {
     "manifolds",
     "models",
     "nn",
+    "pl",
     "plot",
     "preprocessing",
+    "pp",
     "tasks",
+    "tl",
 }
 HEAVY = ("numpy", "torch", "sklearn", "pandas", "scipy", "matplotlib", "pyarrow")
 FIELD = (

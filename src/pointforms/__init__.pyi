@@ -49,3 +49,4 @@ from .pairing import (
     inner as inner,
     inner_global as inner_global,
 )
+from .scverse import pl as pl, pp as pp, tl as tl

@@ -52,8 +52,7 @@ def as_clouds(
         clouds = _in_common_order(clouds)
 
     def name(i: int) -> str:
-        named = ids is not None and i < len(ids) and ids[i] != str(i)
-        return f"cloud {i} ({ids[i]!r})" if named and ids is not None else f"cloud {i}"
+        return _cloud_name(i, ids)
 
     checked = [
         as_cloud(c, name(i), distinct=distinct, feature_names=feature_names)
@@ -68,6 +67,32 @@ def as_clouds(
         if cloud.device != first.device:
             raise ValueError(f"{name(i)} is on {cloud.device}, {name(0)} on {first.device}")
     return checked
+
+
+def check_each(clouds: Clouds) -> None:
+    """Check clouds as :func:`as_clouds` does, one after another, so that no copy of all is made.
+
+    Parameters
+    ----------
+    clouds : Clouds
+        The clouds. They may have a single point, or equal points.
+
+    Examples
+    --------
+    >>> check_each(Clouds(torch.tensor([[0.0], [torch.inf]]), torch.tensor([0, 2]), ("a",), ("x",)))
+    Traceback (most recent call last):
+    ValueError: cloud 0 ('a') has 1 non-finite values, the first (inf) at point 1, feature 'x'
+    """
+    for i, cloud in enumerate(clouds):
+        as_cloud(
+            cloud, _cloud_name(i, clouds.ids), distinct=False, feature_names=clouds.feature_names
+        )
+
+
+def _cloud_name(i: int, ids: Sequence[str] | None) -> str:
+    """Return what error messages call cloud i."""
+    named = ids is not None and i < len(ids) and ids[i] != str(i)
+    return f"cloud {i} ({ids[i]!r})" if named and ids is not None else f"cloud {i}"
 
 
 def cloud_list(clouds: Any) -> Sequence[Any]:

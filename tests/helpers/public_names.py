@@ -18,6 +18,9 @@ PUBLIC_MODULES = (
     "pointforms.tasks",
     "pointforms.models",
     "pointforms.bench",
+    "pointforms.scverse.pp",
+    "pointforms.scverse.tl",
+    "pointforms.scverse.pl",
 )
 
 

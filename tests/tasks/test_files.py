@@ -235,3 +235,15 @@ def test_covariates_and_batches_are_kept(table):
     task = pf.tasks.read(more, **COLUMNS, covariates=["age"], batch="plate")
     assert task.covariates["age"].tolist() == list(range(40, 52))
     assert task.batch.tolist() == ["a"] * 6 + ["b"] * 6
+
+
+def test_genes_of_anndata_are_chosen_by_name(rng):
+    cells = anndata.AnnData(rng.normal(size=(40, 3)))
+    cells.var_names = ["CD3", "CD4", "CD8"]
+    cells.obs["cloud"] = np.repeat([f"c{i}" for i in range(10)], 4)
+    cells.obs["label"] = np.repeat(list("ab") * 5, 4)
+    task = pf.tasks.read(cells, features=["CD8", "CD3"])
+    assert task.feature_names == ("CD8", "CD3")
+    np.testing.assert_array_equal(task.clouds[0], cells.X[:4][:, [2, 0]])
+    with pytest.raises(TypeError, match="SpatialData is not supported yet"):
+        pf.tasks.read(type("SpatialData", (), {})())

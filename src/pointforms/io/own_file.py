@@ -140,7 +140,11 @@ def _reader(data: Any) -> Any:
             return fcs_parts
         if data.suffix.lower() in (".npz", ".h5ad"):
             return archive_parts if data.suffix.lower() == ".npz" else anndata_parts
-    return anndata_parts if type(data).__name__ == "AnnData" else table_parts
+    return anndata_parts if type(data).__name__ in _CELLS else table_parts
+
+
+# Containers of cells; the reader of AnnData refuses those that are not supported yet.
+_CELLS = ("AnnData", "MuData", "SpatialData")
 
 
 class _Columns:

@@ -7,10 +7,10 @@ N vectors instead of N² comparisons, and exp(−γ distance²) is a positive de
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 from pointforms.estimators.units import Scale
 from pointforms.models.classical import FeatureClassifier
@@ -118,6 +118,56 @@ def _directions(D: int, count: int, random: np.random.RandomState) -> np.ndarray
         return np.ones((1, 1))
     blocks = [np.linalg.qr(random.normal(size=(D, D)))[0] for _ in range(-(-count // D))]
     return np.concatenate(blocks, 1)
+
+
+def distribution_distances(
+    clouds: Any,
+    distance: Distance = "sliced-wasserstein",
+    directions: Count = 64,
+    levels: Count = 32,
+    scale: Scale | None = "standard",
+    frame: PlainFrame = "absolute",
+    random_state: RandomState = 0,
+) -> np.ndarray:
+    """Return the distances between clouds as distributions of points, without labels.
+
+    Parameters
+    ----------
+    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+        The clouds.
+    distance : {"sliced-wasserstein", "sliced-energy", "mmd"}, default "sliced-wasserstein"
+        Which distance; see `pointforms.models.distances.DistributionVectors`.
+    directions : int, default 64
+        Number of random directions; for MMD, 16 times as many frequencies.
+    levels : int, default 32
+        Number of quantiles, or of thresholds, per direction.
+    scale : {"standard", "isotropic", "robust"} or None, default "standard"
+        Units of the features, learned from these clouds; None takes those of the data.
+    frame : {"absolute", "cloud", "shape", "both"}, default "absolute"
+        Where points are measured from.
+    random_state : int, RandomState or None, default 0
+        Seed of the directions.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> clouds = [[[0.0], [1.0]], [[2.0], [3.0]]]
+    >>> float(pf.models.distribution_distances(clouds, scale=None)[0, 1].round(6))
+    2.0
+    """
+    vectors = DistributionVectors(
+        distance=distance,
+        directions=directions,
+        levels=levels,
+        scale=scale,
+        frame=frame,
+        random_state=random_state,
+    )
+    return np.asarray(squareform(pdist(vectors.fit_transform(clouds))))
 
 
 def distance_classifier(
