@@ -17,11 +17,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from cells import Cell, split
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
-
-sys.path.insert(0, str(Path(__file__).parent))
-from cells import Cell, split
 
 MARK = "<!-- all tutorials -->"
 _LOG = logging.getLogger("mkdocs.hooks.tutorials")
@@ -101,7 +99,7 @@ def card(cells: list[Cell], name: str) -> str:
     pictures = [picture for cell in cells for picture in cell.pictures]
     shown = f"[![{alt(pictures[0])}]({name}/{pictures[0]})]({name}.md)\n\n" if pictures else ""
     title = heading.removeprefix("# ")
-    return f'<div markdown>\n\n{shown}**[{title}]({name}.md)**\n\n{paragraph}\n\n</div>'
+    return f"<div markdown>\n\n{shown}**[{title}]({name}.md)**\n\n{paragraph}\n\n</div>"
 
 
 def alt(picture: str) -> str:

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Cytometry from FCS files
 #
-# A folder of FCS files, one per sample: read them, put the markers on an arcsinh scale, and predict
-# the response of patients that the model has not seen.
+# A folder of FCS files, one per sample: read them, put the markers on an arcsinh scale,
+# and predict the response of patients that the model has not seen.
 #
-# The files are **simulated**, so that this page can be built anywhere; the extra `fcs` reads them. In
-# responders CD4 and Ki67 vary together. In the other patients each marker has the same distribution,
-# and the two are independent.
+# The files are **simulated**, so that this page can be built anywhere; the extra `fcs`
+# reads them. In responders CD4 and Ki67 vary together. In the other patients each
+# marker has the same distribution, and the two are independent.
 
 # %%
 from pathlib import Path
@@ -43,10 +43,10 @@ print(len(list(Path("fcs").glob("*.fcs"))), "simulated files")
 # %% [markdown]
 # ## Read and transform
 #
-# Channels can be named by detector or by marker. Intensities span orders of magnitude, so distances
-# between raw values would be distances between the brightest cells. The inverse hyperbolic sine is
-# linear near zero and logarithmic above; the cofactor 150 is usual in fluorescence cytometry, and 5 in
-# mass cytometry.
+# Channels can be named by detector or by marker. Intensities span orders of magnitude,
+# so distances between raw values would be distances between the brightest cells. The
+# inverse hyperbolic sine is linear near zero and logarithmic above; the cofactor 150 is
+# usual in fluorescence cytometry, and 5 in mass cytometry.
 
 # %%
 clouds = pf.read_fcs("fcs", channels=["CD3", "CD4", "Ki67"])
@@ -56,8 +56,9 @@ clouds = [np.arcsinh(np.asarray(cloud) / 150) for cloud in clouds]
 print("first cell, arcsinh:", np.round(clouds[0][0], 2))
 
 # %% [markdown]
-# Labels and groups come from your own table of samples; here the names of the files say both. Samples
-# of one patient are one group, which must not be on both sides of a split.
+# Labels and groups come from your own table of samples; here the names of the files say
+# both. Samples of one patient are one group, which must not be on both sides of a
+# split.
 
 # %%
 files = sorted(Path("fcs").glob("*.fcs"))
@@ -76,8 +77,9 @@ pf.plot.contact_sheet(
 # %% [markdown]
 # ## Predict
 #
-# `members=3` trains three networks on grouped parts of the clouds. Each sample is predicted by the
-# network that has not seen its patient, which gives an honest score from a single fit.
+# `members=3` trains three networks on grouped parts of the clouds. Each sample is
+# predicted by the network that has not seen its patient, which gives an honest score
+# from a single fit.
 
 # %%
 model = pf.PointFormClassifier(
@@ -90,9 +92,9 @@ print(f"AUROC out of fold: {roc_auc_score(response, honest):.2f}")
 # %% [markdown]
 # ## Which markers?
 #
-# *Distribution* replaces the values of a marker by those of other samples; *covariation* shuffles them
-# inside the sample, which keeps its distribution and breaks its relation to the other markers. The
-# simulation has planted the pair CD4 × Ki67.
+# *Distribution* replaces the values of a marker by those of other samples;
+# *covariation* shuffles them inside the sample, which keeps its distribution and breaks
+# its relation to the other markers. The simulation has planted the pair CD4 × Ki67.
 
 # %%
 table = model.explain(
@@ -103,4 +105,5 @@ for row in table.top(5):
 pf.plot.importance(table, path="markers.png")
 
 # %% [markdown]
-# `model.save("response-model")` writes the model, and `pf.load` reads it again for new samples.
+# `model.save("response-model")` writes the model, and `pf.load` reads it again for new
+# samples.

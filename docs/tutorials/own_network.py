@@ -1,10 +1,11 @@
 # %% [markdown]
 # # A network of your own
 #
-# Use the layer `pf.nn.PointForms` inside a PyTorch module: two degrees of forms, a readout and a head
-# of your own, and an ordinary training loop.
+# Use the layer `pf.nn.PointForms` inside a PyTorch module: two degrees of forms, a
+# readout and a head of your own, and an ordinary training loop.
 #
-# The data are trajectories that turn and trajectories that leave, from the same starting points.
+# The data are trajectories that turn and trajectories that leave, from the same
+# starting points.
 
 # %%
 import matplotlib.pyplot as plt
@@ -23,8 +24,9 @@ print(len(fold.train), "training clouds,", len(fold.test), "test clouds")
 # %% [markdown]
 # ## Geometry once, then batches
 #
-# The Gram fields depend on the points alone, so they are computed before training. A `FieldStore`
-# keeps them in flat tensors and gathers padded batches, also of clouds that differ in size.
+# The Gram fields depend on the points alone, so they are computed before training. A
+# `FieldStore` keeps them in flat tensors and gathers padded batches, also of clouds
+# that differ in size.
 
 # %%
 options = {"neighbors": 16, "dimension": 1}
@@ -38,10 +40,10 @@ print("weights", tuple(batch.weights.shape))
 # %% [markdown]
 # ## The module
 #
-# Each layer returns one comparison matrix per cloud,
-# $C_{ab} = \sum_p \mu(p)\, \langle \omega_a, \omega_b \rangle(p)$. Degree 0 pools functions of the
-# position, degree 1 compares directions. The logarithm tames the energies, which may differ by orders
-# of magnitude.
+# Each layer returns one comparison matrix per cloud, $C_{ab} = \sum_p \mu(p)\, \langle
+# \omega_a, \omega_b \rangle(p)$. Degree 0 pools functions of the position, degree 1
+# compares directions. The layer norm brings the entries, which may differ by orders of
+# magnitude, to one scale.
 
 
 # %%
@@ -70,15 +72,15 @@ print(network(batch).shape, "logits of the first four clouds")
 # %% [markdown]
 # ## Training
 #
-# Nothing here is special to point-forms: gradients flow through the comparison matrices into the
-# coefficient networks.
+# Nothing here is special to point-forms: gradients flow through the comparison matrices
+# into the coefficient networks.
 
 # %%
 labels = torch.from_numpy(fold.train.labels)
 unseen, truth = test.gather(torch.arange(len(fold.test))), torch.from_numpy(fold.test.labels)
 optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3, weight_decay=0.1)
 losses, accuracies = [], []
-for epoch in range(30):
+for _epoch in range(30):
     for places in torch.randperm(len(labels)).split(32):
         loss = nn.functional.cross_entropy(network(train.gather(places)), labels[places])
         optimizer.zero_grad()
@@ -99,7 +101,8 @@ right.set(xlabel="epoch", ylabel="accuracy, unseen clouds", ylim=(0, 1.05))
 figure.savefig("training.png", dpi=160)
 
 # %% [markdown]
-# The accuracy after each epoch is shown to look at the training. To choose the number of epochs, use
-# a validation part of the training clouds, as the estimators do. For graphs of PyTorch Geometric, the
-# transform `pf.nn.AttachGramFactor` and `pf.nn.form_batch` lead to the same layers; see
-# [Layers and models](../reference/models.md).
+# The accuracy after each epoch is shown to look at the training. To choose the number
+# of epochs, use a validation part of the training clouds, as the estimators do. For
+# graphs of PyTorch Geometric, the transform `pf.nn.AttachGramFactor` and
+# `pf.nn.form_batch` lead to the same layers; see [Layers and
+# models](../reference/models.md).

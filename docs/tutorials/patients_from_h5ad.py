@@ -1,11 +1,12 @@
 # %% [markdown]
 # # Patients from an .h5ad file
 #
-# One AnnData object with the cells of many patients, as scanpy leaves it: each patient becomes a cloud
-# in the space of principal components, and important components lead back to genes.
+# One AnnData object with the cells of many patients, as scanpy leaves it: each patient
+# becomes a cloud in the space of principal components, and important components lead
+# back to genes.
 #
-# The cells are **simulated** (extra `sc` for AnnData). Sixty genes follow three programs; in patients
-# with the disease, two of the programs are coupled.
+# The cells are **simulated** (extra `sc` for AnnData). Sixty genes follow three
+# programs; in patients with the disease, two of the programs are coupled.
 
 # %%
 import anndata as ad
@@ -49,8 +50,9 @@ print(ad.read_h5ad("cells.h5ad"))
 # %% [markdown]
 # ## From cells to clouds
 #
-# `cloud` names the column of `obs` that says which cloud a cell belongs to, `label` the column to
-# predict, and `group` what must stay together. Here one patient is one cloud and one group.
+# `cloud` names the column of `obs` that says which cloud a cell belongs to, `label` the
+# column to predict, and `group` what must stay together. Here one patient is one cloud
+# and one group.
 
 # %%
 task = pf.tasks.read(
@@ -69,8 +71,9 @@ pf.plot.contact_sheet(
 # %% [markdown]
 # ## Predict patients that were not seen
 #
-# The components were computed from all patients. That uses no labels, but it has seen the test
-# patients; for an unbiased estimate fit the projection on the training part of each fold.
+# The components were computed from all patients. That uses no labels, but it has seen
+# the test patients; for an unbiased estimate fit the projection on the training part of
+# each fold.
 
 # %%
 model = pf.PointFormClassifier(
@@ -96,8 +99,8 @@ for row in table.top(5):
 pf.plot.importance(table, path="components.png")
 
 # %% [markdown]
-# The clouds keep the loadings that scanpy has left in `varm["PCs"]`. They say which genes a component
-# is made of.
+# The clouds keep the loadings that scanpy has left in `varm["PCs"]`. They say which
+# genes a component is made of.
 
 # %%
 clouds = pf.read_anndata("cells.h5ad", cloud="patient", use_rep="X_pca")
@@ -106,6 +109,6 @@ for component, genes in loadings.top(4).items():
     print(component, " ".join(f"{gene} {weight:+.2f}" for gene, weight in genes))
 
 # %% [markdown]
-# The third component weighs the genes of the first program, `gene00` to `gene09`, against those of the
-# second, `gene10` to `gene19`. Where the two are coupled it varies less, so the model sees the planted
-# coupling in its distribution.
+# The third component weighs the genes of the first program, `gene00` to `gene09`,
+# against those of the second, `gene10` to `gene19`. Where the two are coupled it varies
+# less, so the model sees the planted coupling in its distribution.

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Shapes of cells
 #
-# Outlines of real cancer cells: what the geometry of a curve says about a treatment, and how to see
-# what a model has learned.
+# Outlines of real cancer cells: what the geometry of a curve says about a treatment,
+# and how to see what a model has learned.
 #
-# The data are outlines of mouse osteosarcoma cells from microscope images, which the package
-# `geomstats` contains (extra `data`). Some cells were treated with jasplakinolide or cytochalasin D,
-# which act on the cytoskeleton. Each outline becomes a cloud of 64 points in the plane, with its mean
-# at the origin.
+# The data are outlines of mouse osteosarcoma cells from microscope images, which the
+# package `geomstats` contains (extra `data`). Some cells were treated with
+# jasplakinolide or cytochalasin D, which act on the cytoskeleton. Each outline becomes
+# a cloud of 64 points in the plane, with its mean at the origin.
 
 # %%
 import numpy as np
@@ -27,16 +27,15 @@ for name, count in zip(task.class_names, np.bincount(task.labels), strict=True):
 # Look at the data first. Every row shows cells of one class.
 
 # %%
-pf.plot.contact_sheet(
-    task.clouds, task.labels, task.class_names, each=6, path="outlines.png"
-)
+pf.plot.contact_sheet(task.clouds, task.labels, task.class_names, each=6, path="outlines.png")
 
 # %% [markdown]
 # ## The geometry of one outline
 #
-# The Gram field estimates the tangent at every point from the neighbours of that point. It does not
-# use the order of the points along the curve: the task has shuffled them. The estimated dimension is
-# 1, as it should be for a curve, and the tangents are drawn as thin ellipses.
+# The Gram field estimates the tangent at every point from the neighbours of that point.
+# It does not use the order of the points along the curve: the task has shuffled them.
+# The estimated dimension is 1, as it should be for a curve, and the tangents are drawn
+# as thin ellipses.
 
 # %%
 field = pf.gram_field(task.clouds[0])
@@ -46,8 +45,9 @@ pf.plot.tangent_ellipses(field, path="tangents.png")
 # %% [markdown]
 # ## How well can the treatment be predicted?
 #
-# Three folds, the same for every model. The models on pooled summaries see means, spreads, quantiles
-# and covariances of the coordinates; the point-forms see which way the outline runs, place by place.
+# Three folds, the same for every model. The models on pooled summaries see means,
+# spreads, quantiles and covariances of the coordinates; the point-forms see which way
+# the outline runs, place by place.
 
 # %%
 models = {
@@ -68,27 +68,24 @@ for name, model in models.items():
     print(f"{name:20} AUROC {scores.mean():.2f}  folds {scores.round(2)}")
 
 # %% [markdown]
-# The three are close together, and three folds of 240 cells cannot separate them: size and elongation
-# of a cell carry most of what is known about its treatment, and summaries measure both. This is the
-# usual reason to start with `pf.CloudClassifier`, which weighs point-forms and summaries by how well
+# The three are close together, and three folds of 240 cells cannot separate them. You
+# need not choose: `pf.CloudClassifier` weighs point-forms and summaries by how well
 # they predict clouds that they have not seen, and reports what the geometry adds.
 #
 # ## What has the network learned?
 #
-# A smaller network with four forms is easier to look at. Each becomes a field of arrows; a cell has a
-# large energy for a form if its outline runs along the arrows.
+# A smaller network with four forms is easier to look at. Each becomes a field of
+# arrows; a cell has a large energy for a form if its outline runs along the arrows.
 
 # %%
 model = pf.PointFormClassifier(forms=4, epochs=40, random_state=0)
 model.fit(task.clouds, task.labels, groups=task.groups)
-pf.plot.form_field(
-    model, task.clouds, task.labels, class_names=task.class_names, path="forms.png"
-)
+pf.plot.form_field(model, task.clouds, task.labels, class_names=task.class_names, path="forms.png")
 
 # %% [markdown]
-# Every cell is now one 4 × 4 comparison matrix. The first two principal components of these matrices
-# are a map of the shapes. The network has seen the labels of these cells, so the map shows what it
-# uses, and not how well it predicts.
+# Every cell is now one 4 × 4 comparison matrix. The first two principal components of
+# these matrices are a map of the shapes. The network has seen the labels of these
+# cells, so the map shows what it uses, and not how well it predicts.
 
 # %%
 matrices = model.comparison_matrices(task.clouds)

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A sweep on Ray
 #
-# Compare models over folds, seeds and options: write a manifest, run it on Ray or on the cores of one
-# machine, stop and go on, and read the results as a table.
+# Compare models over folds, seeds and options: write a manifest, run it on Ray or on
+# the cores of one machine, stop and go on, and read the results as a table.
 #
 # The extra `ray` is needed for the engine; everything else works without it.
 
@@ -41,10 +41,10 @@ print(sum(len(unit.fits) for unit in manifest.units()), "fits")
 # ## Run it
 #
 # `RayEngine()` starts a Ray of its own for the run, and ends it afterwards. With
-# `RayEngine(address="head:6379")` the fits run on a cluster, whose nodes may come and go.
-# `bench.LocalEngine(workers)` uses processes of this machine instead. The store keeps every finished
-# fit, so that a run that was stopped continues where it was: here the second run finds everything in
-# the store.
+# `RayEngine(address="head:6379")` the fits run on a cluster, whose nodes may come and
+# go. `bench.LocalEngine(workers)` uses processes of this machine instead. The store
+# keeps every finished fit, so that a run that was stopped continues where it was: here
+# the second run finds everything in the store.
 
 # %%
 with bench.Store("sweep.db") as store:
@@ -57,8 +57,8 @@ print("second run:", second.trained, "trained,", second.already_stored, "stored"
 # %% [markdown]
 # ## Results
 #
-# One table per task. *NPF (selected)* chooses one of the rows of the grid in every fold, on validation
-# data inside the training part.
+# One table per task. *NPF (selected)* chooses one of the rows of the grid in every
+# fold, on validation data inside the training part.
 
 # %%
 (comparison,) = bench.compare(records)

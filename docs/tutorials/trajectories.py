@@ -1,16 +1,15 @@
 # %% [markdown]
 # # Trajectories
 #
-# Short pieces of trajectories, of different lengths, in two regimes that share their starting points:
-# where a piece lies says little, and the way it moves says more.
+# Short pieces of trajectories, of different lengths, in two regimes that share their
+# starting points: where a piece lies says little, and the way it moves says more.
 #
-# The task `rna-velocity-quick` is **simulated**: unspliced and spliced RNA of 12 genes, whose rates of
-# transcription, splicing and degradation differ between two regimes on a few genes. A cloud is a piece
-# of 4 to 15 states. The two trajectories from one starting point form a group, which stays on one side
-# of every split.
+# The task `rna-velocity-quick` is **simulated**: unspliced and spliced RNA of 12 genes,
+# whose rates of transcription, splicing and degradation differ between two regimes on a
+# few genes. A cloud is a piece of 4 to 15 states. The two trajectories from one
+# starting point form a group, which stays on one side of every split.
 
 # %%
-import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
 
@@ -30,16 +29,14 @@ print(len(shared), "groups on both sides")
 # Pieces of one regime and of the other, on the principal plane of all states:
 
 # %%
-pf.plot.contact_sheet(
-    task.clouds, task.labels, task.class_names, each=6, path="trajectories.png"
-)
+pf.plot.contact_sheet(task.clouds, task.labels, task.class_names, each=6, path="trajectories.png")
 
 # %% [markdown]
 # ## Learn from directions
 #
-# `frame="cloud"` lets the network read positions relative to the mean of each cloud, which suits
-# pieces that start anywhere. The training part has a validation part inside, which decides when to
-# stop; `groups` keeps it apart too.
+# `frame="cloud"` lets the network read positions relative to the mean of each cloud,
+# which suits pieces that start anywhere. The training part has a validation part
+# inside, which decides when to stop; `groups` keeps it apart too.
 
 
 # %%
@@ -56,13 +53,14 @@ print(f"point-forms   AUROC {auroc(forms):.2f}")
 print(f"random forest AUROC {auroc(forest):.2f}  (on pooled summaries)")
 
 # %% [markdown]
-# One fold of a small task is a weak comparison. [Comparing models](../comparisons.md) has the larger
-# task `rna-velocity`, with five folds and five seeds.
+# One fold of a small task is a weak comparison. [Comparing models](../comparisons.md)
+# has the larger task `rna-velocity`, with five folds and five seeds.
 #
 # ## Which genes does the model rely on?
 #
-# `explain` perturbs one feature at a time in clouds that the model has not seen, and measures how much
-# worse the prediction gets. `new=True` says that these clouds took no part in the training.
+# `explain` perturbs one feature at a time in clouds that the model has not seen, and
+# measures how much worse the prediction gets. `new=True` says that these clouds took no
+# part in the training.
 
 # %%
 table = forms.explain(
@@ -79,5 +77,5 @@ for row in table.top(6):
 pf.plot.importance(table, path="genes.png")
 
 # %% [markdown]
-# With few test clouds the intervals are wide, and the p-values are corrected for the number of
-# features. More clouds narrow both.
+# With few test clouds the intervals are wide, and the p-values are corrected for the
+# number of features. More clouds narrow both.
