@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
@@ -17,6 +18,8 @@ from mkdocs.exceptions import PluginError
 _EQUATION = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<latex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
 )
+# how many parts these elements have
+_PARTS = {"mfrac": 2, "mover": 2, "msub": 2, "msup": 2, "munder": 2, "msubsup": 3, "munderover": 3}
 
 
 def on_page_content(text: str, page: Any, **_: Any) -> str:
@@ -31,6 +34,12 @@ def _typeset(match: re.Match[str], page: str) -> str:
         mathml = convert(latex, display=display)
     except Exception as error:
         raise PluginError(f"{page}: the equation {latex!r} cannot be typeset: {error!r}") from error
-    if "\\" in mathml:  # a command that the converter does not know is left as it is
-        raise PluginError(f"{page}: the equation {latex!r} has a command that cannot be typeset")
+    wrong = [element.tag for element in ElementTree.fromstring(mathml).iter() if _misses(element)]
+    if "\\" in mathml or wrong:  # commands that the converter does not know are left as they are
+        raise PluginError(f"{page}: the equation {latex!r} cannot be typeset; try more braces")
     return f'<div class="equation">{mathml}</div>' if display == "block" else mathml
+
+
+def _misses(element: ElementTree.Element) -> bool:
+    """Return whether an element has too few parts, or too many, so that browsers refuse it."""
+    return len(element) != _PARTS.get(element.tag.rpartition("}")[2], len(element))
