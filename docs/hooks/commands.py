@@ -32,8 +32,21 @@ def listed() -> str:
     )
     if result.returncode:
         raise PluginError(f"{' '.join(_DOCS[1:])}: {result.stderr}")
-    text = html.unescape(result.stdout)
+    text = html.unescape(result.stdout).replace("```console\n$ ", "```sh\n")
     text = re.sub(r"^# `npf`$", "## `npf`", text, count=1, flags=re.MULTILINE)
     text = re.sub(r"^\*\*(\w+)\*\*:$", r"*\1*", text, flags=re.MULTILINE)
-    # options begin with their name, as in a list of definitions
-    return text.replace("```console\n$ ", "```sh\n")
+    return _linked(text)
+
+
+def _linked(text: str) -> str:
+    """Give lists of subcommands links and whole sentences, which Typer cuts short."""
+    first_lines = dict(re.findall(r"^#+ `(npf[^`]*)`\n\n(.+)$", text, re.MULTILINE))
+    lines, command = [], ""
+    for line in text.splitlines():
+        if heading := re.match(r"#+ `(npf[^`]*)`", line):
+            command = heading[1]
+        if (entry := re.match(r"\* `(\w+)`", line)) and f"{command} {entry[1]}" in first_lines:
+            name = f"{command} {entry[1]}"
+            line = f"* [`{entry[1]}`](#{name.replace(' ', '-')}): {first_lines[name]}"
+        lines.append(line)
+    return "\n".join(lines)

@@ -40,12 +40,13 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
                 cells = executed(script, Path(folder))
             else:
                 cells = split(script.read_text("utf-8"))
-            pictures = [name for cell in cells for name in cell.pictures]
-            for name in pictures:
+            widths = {}
+            for name in [name for cell in cells for name in cell.pictures]:
                 content = (Path(folder) / name).read_bytes()
+                widths[name] = shown_width(content)
                 uri = f"tutorials/{script.stem}/{name}"
                 files.append(File.generated(config, uri, content=content))
-        text = markdown(cells, script.stem)
+        text = markdown(cells, script.stem, widths)
         files.append(File.generated(config, f"tutorials/{script.stem}.md", content=text))
         _cards[script.stem] = card(cells, script.stem)
     return files
@@ -78,7 +79,7 @@ def executed(script: Path, folder: Path) -> list[Cell]:
     return [Cell(**cell) for cell in json.loads(output.read_text("utf-8"))]
 
 
-def markdown(cells: list[Cell], name: str) -> str:
+def markdown(cells: list[Cell], name: str, widths: dict[str, int]) -> str:
     """Return the page of a tutorial."""
     parts = []
     for cell in cells:
@@ -88,7 +89,9 @@ def markdown(cells: list[Cell], name: str) -> str:
         parts.append(f"```python\n{cell.text}\n```")
         if cell.printed:
             parts.append(f"```{{.text .printed}}\n{cell.printed}\n```")
-        parts += [f"![{alt(picture)}]({name}/{picture})" for picture in cell.pictures]
+        for picture in cell.pictures:
+            link = f"![{alt(picture)}]({name}/{picture})"
+            parts.append(f'{link}{{ width="{widths[picture]}" }}')
     parts.append(f"[Download this script]({name}.py)")
     return "\n\n".join(parts) + "\n"
 
@@ -100,6 +103,15 @@ def card(cells: list[Cell], name: str) -> str:
     shown = f"[![{alt(pictures[0])}]({name}/{pictures[0]})]({name}.md)\n\n" if pictures else ""
     title = heading.removeprefix("# ")
     return f"<div markdown>\n\n{shown}**[{title}]({name}.md)**\n\n{paragraph}\n\n</div>"
+
+
+def shown_width(png: bytes) -> int:
+    """Return the width of a picture on the page, where one as wide as the text fills it.
+
+    `pf.plot` draws 250 pixels per inch, and 7.2 inches are the width of a text.
+    """
+    pixels = int.from_bytes(png[16:20], "big")
+    return round(pixels * 800 / (7.2 * 250))
 
 
 def alt(picture: str) -> str:

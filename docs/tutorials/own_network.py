@@ -98,7 +98,7 @@ left.plot(losses)
 left.set(xlabel="epoch", ylabel="loss of the last batch")
 right.plot(accuracies)
 right.set(xlabel="epoch", ylabel="accuracy, unseen clouds", ylim=(0, 1.05))
-figure.savefig("training.png", dpi=160)
+pf.plot.save(figure, "training.png")
 
 # %% [markdown]
 # The accuracy after each epoch is shown to look at the training. To choose the number

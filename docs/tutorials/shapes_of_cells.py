@@ -38,7 +38,8 @@ pf.plot.contact_sheet(task.clouds, task.labels, task.class_names, each=6, path="
 # as thin ellipses.
 
 # %%
-field = pf.gram_field(task.clouds[0])
+treated = np.flatnonzero(task.labels == 1)
+field = pf.gram_field(task.clouds[treated[1]])
 print("dimension:", field.dimension)
 pf.plot.tangent_ellipses(field, path="tangents.png")
 

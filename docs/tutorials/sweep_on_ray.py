@@ -14,13 +14,13 @@ import pointforms.plot
 
 Path("sweep.toml").write_text("""\
 title = "Point-forms beside summaries"
-folds = 3
+folds = 5
 seeds = 1
 
 [[sweep]]
 tasks = ["circles-vs-lines"]
 models = ["npf-tri-1"]
-clouds = 60
+clouds = 100
 points = 32
 [sweep.options]
 epochs = 10
@@ -30,7 +30,7 @@ forms = [4, 8]
 [[sweep]]
 tasks = ["circles-vs-lines"]
 models = ["logistic-regression"]
-clouds = 60
+clouds = 100
 points = 32
 """)
 manifest = bench.read_manifest("sweep.toml")
@@ -68,7 +68,7 @@ for name, auroc in zip(names, aurocs, strict=True):
     print(f"{name:28} AUROC {auroc.mean:.3f} ± {auroc.half:.3f}")
 
 # %% [markdown]
-# ± is half of the 95 % interval over folds, which is wide for three small ones.
+# ± is half of the 95 % interval over folds, which is wide for small ones.
 
 # %%
 pointforms.plot.forest(
