@@ -73,7 +73,7 @@ def test_tutorials_show_what_they_print_and_draw(site, tutorial):
     assert pictures
     for picture in pictures:
         size = (site / "tutorials" / picture).stat().st_size
-        assert 5_000 < size < 400_000, picture
+        assert 5_000 < size < 600_000, picture
     gallery = (site / "tutorials" / "index.html").read_text("utf-8")
     assert f'src="{pictures[0]}"' in gallery
 

@@ -49,10 +49,10 @@ print(len(list(Path("fcs").glob("*.fcs"))), "simulated files")
 # usual in fluorescence cytometry, and 5 in mass cytometry.
 
 # %%
-clouds = pf.read_fcs("fcs", channels=["CD3", "CD4", "Ki67"])
-print(clouds)
-print("first cell, raw:    ", np.round(np.asarray(clouds[0][0]), 1))
-clouds = [np.arcsinh(np.asarray(cloud) / 150) for cloud in clouds]
+raw = pf.read_fcs("fcs", channels=["CD3", "CD4", "Ki67"])
+print(raw)
+print("first cell, raw:    ", np.round(np.asarray(raw[0][0]), 1))
+clouds = [np.arcsinh(np.asarray(cloud) / 150) for cloud in raw]
 print("first cell, arcsinh:", np.round(clouds[0][0], 2))
 
 # %% [markdown]
@@ -61,8 +61,7 @@ print("first cell, arcsinh:", np.round(clouds[0][0], 2))
 # split.
 
 # %%
-files = sorted(Path("fcs").glob("*.fcs"))
-patients = np.array([file.stem.split("-")[0] for file in files])
+patients = np.array([name.split("-")[0] for name in raw.ids])
 response = np.array([int(patient[1:]) % 2 for patient in patients])
 names = ("no response", "response")
 pf.plot.contact_sheet(
