@@ -68,7 +68,7 @@ for name, auroc in zip(names, aurocs, strict=True):
     print(f"{name:28} AUROC {auroc.mean:.3f} ± {auroc.half:.3f}")
 
 # %% [markdown]
-# ± is half of the 95 % interval over folds, which is wide for small ones.
+# ± is half of the 95 % interval over folds and seeds.
 
 # %%
 pointforms.plot.forest(
