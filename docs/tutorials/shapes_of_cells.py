@@ -34,8 +34,8 @@ pf.plot.contact_sheet(task.clouds, task.labels, task.class_names, each=6, path="
 #
 # The Gram field estimates the tangent at every point from the neighbours of that point.
 # It does not use the order of the points along the curve: the task has shuffled them.
-# The estimated dimension is 1, as it should be for a curve, and the tangents are drawn
-# as thin ellipses.
+# The estimated dimension is 1, as it should be for a curve. Each tangent is drawn as an
+# ellipse, which is thin where the outline is smooth and wide at corners.
 
 # %%
 treated = np.flatnonzero(task.labels == 1)
