@@ -10,10 +10,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pointforms.clouds import plain_clouds
 from pointforms.exterior import COMPOUND_MAX, compound
 from pointforms.geometry.field import GramField, Measure
 from pointforms.nn.frames import Frame, framed
 from pointforms.nn.origins import common_origin, relative
+from pointforms.support.weighted_statistics import (
+    pooled_weights,
+    weighted_deviation,
+    weighted_mean,
+)
+from pointforms.weights import keep_weights, weights_of
 
 # Most numbers in the compound factors of all clouds together: 1 GB in single precision.
 _MAX_PREPARED = 1 << 28
@@ -100,6 +107,9 @@ class PointStore:
         centers: Tensor | None = None,
     ) -> None:
         sizes = torch.tensor([len(cloud) for cloud in clouds])
+        own = [weights_of(cloud) for cloud in clouds]
+        # weights of all points, in double precision on the CPU; None if they are equal
+        self._mass = pooled_weights(own, sizes.tolist())
         self.features = clouds[0].shape[1]
         if frame != "absolute" and origin is None:
             origin = torch.zeros(self.features)  # what is read are differences anyway
@@ -108,7 +118,10 @@ class PointStore:
         self.unit = torch.ones(self.features).double() if unit is None else unit.double().cpu()
         read: Sequence[Tensor] = clouds
         if unit is not None or frame != "absolute":
-            read = [(cloud.double().cpu() - self.origin) / self.unit for cloud in clouds]
+            read = [
+                keep_weights((cloud.double().cpu() - self.origin) / self.unit, cloud)
+                for cloud in clouds
+            ]
             if centers is not None:
                 centers = (centers.double().cpu() - self.origin) / self.unit
             read = framed(read, frame, centers)
@@ -126,6 +139,8 @@ class PointStore:
     def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
         """Return the mean and standard deviation of what is read at the points of some clouds.
 
+        A point of weight w counts as w points.
+
         Parameters
         ----------
         clouds : sequence or ndarray of int
@@ -139,10 +154,12 @@ class PointStore:
         """
         chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)
         chosen[torch.as_tensor(np.asarray(clouds), device=self.sizes.device)] = True
-        points = self.points[:-1][chosen.repeat_interleave(self.sizes)].double()
-        deviation = points.std(0, correction=0)
+        of_points = chosen.repeat_interleave(self.sizes)
+        points = self.points[:-1][of_points].double()
+        mass = None if self._mass is None else self._mass.to(points)[of_points]
+        deviation = weighted_deviation(points, mass)
         deviation = torch.where(deviation > 0, deviation, 1.0)
-        return points.mean(0).to(self.points), deviation.to(self.points)
+        return weighted_mean(points, mass).to(self.points), deviation.to(self.points)
 
     def places(self, index: Tensor, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return the rows of the flat tensors for the clouds `index`, and which are not padding.
@@ -222,7 +239,7 @@ class FieldStore(PointStore):
         centers: Tensor | None = None,
         covariates: Tensor | None = None,
     ) -> None:
-        points = [field.points for field in fields]
+        points = plain_clouds(fields)
         super().__init__(points, dtype, device, origin, unit, frame, centers)
         self.covariates = () if covariates is None else (covariates.to(device, dtype),)
         width = max(f.factor.shape[-1] for f in fields)
