@@ -46,6 +46,7 @@ MODULES = {
     "models",
     "nn",
     "plot",
+    "preprocessing",
     "tasks",
 }
 HEAVY = ("numpy", "torch", "sklearn", "pandas", "scipy", "matplotlib", "pyarrow")

@@ -11,6 +11,7 @@ from . import (
     models as models,
     nn as nn,
     plot as plot,
+    preprocessing as preprocessing,
     tasks as tasks,
 )
 from ._version import __version__ as __version__

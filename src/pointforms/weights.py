@@ -10,7 +10,7 @@ from such a tensor is a plain tensor again: :func:`keep_weights` hands the weigh
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -37,10 +37,10 @@ class WeightedPoints(Tensor):
     weights: Tensor
 
     # results of operations are plain tensors, as those of parameters are
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        copied: Self = _weighted(plain(self).clone(), self.weights.clone(), type(self))
+        copied = _weighted(plain(self).clone(), self.weights.clone(), type(self))
         memo[id(self)] = copied
         return copied
 
@@ -104,7 +104,10 @@ def checked_weights(weights: Any, count: int, name: str = "weights") -> Tensor:
     return tensor
 
 
-def _weighted(points: Tensor, weights: Tensor, cls: type[Any]) -> Any:
-    weighted = points.as_subclass(cls)
+def _weighted(points: Tensor, weights: Tensor, cls: type[_Points]) -> _Points:
+    weighted: _Points = points.as_subclass(cls)
     weighted.weights = weights
     return weighted
+
+
+_Points = TypeVar("_Points", bound=WeightedPoints)

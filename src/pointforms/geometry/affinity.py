@@ -1,8 +1,8 @@
 """The geometry of a cloud whose kernel is given: sparse affinities between its points.
 
-The affinities, times the weights of the points, normalised by row, are the kernel K̂. They have no length scale, so ρ is the length
-with which G = 1/(2 ρ²) Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ is calibrated: the mean trace, or every
-trace, is d.
+The affinities, times the weights of the points and normalised by row, are the kernel K̂. They have
+no length scale, so ρ is the length with which G = 1/(2 ρ²) Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ is
+calibrated: the mean trace, or every trace, is d.
 """
 
 from __future__ import annotations

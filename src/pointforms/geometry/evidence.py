@@ -173,9 +173,7 @@ class Evidence:
         for k0 in {usual_density_neighbors(k) for k in counts}:
             scales[k0] = local_scale(lists.nearest_sq(k0))
         densities = [
-            listed_log_density(
-                self._shortened(lists, k), scales[usual_density_neighbors(k)], d
-            )
+            listed_log_density(self._shortened(lists, k), scales[usual_density_neighbors(k)], d)
             for k in counts
         ]
         listed = all(k in self._neighborhoods for k in counts)

@@ -200,9 +200,7 @@ class Geometry:
         field = fields_of_geometry(self.points.unsqueeze(0), self._geometry, self._resolved)[0]
         # nobody else can compute the field of a graph again with other numbers
         settings = self._resolved if self._of_graph else self.settings
-        return replace(
-            field, settings=settings, agreement=self.agreement, weights=self.weights
-        )
+        return replace(field, settings=settings, agreement=self.agreement, weights=self.weights)
 
     def laplacian(
         self, symmetric: bool = False, calibrate: bool | Literal["point"] = False

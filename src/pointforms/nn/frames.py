@@ -63,9 +63,7 @@ def framed(clouds: Sequence[Tensor], frame: Frame, centers: Tensor | None = None
     if frame == "both":
         return [torch.cat(pair, 1) for pair in zip(clouds, relative, strict=True)]
     if frame == "shape":
-        return [
-            cloud / _spread(cloud, mass) for cloud, mass in zip(relative, masses, strict=True)
-        ]
+        return [cloud / _spread(cloud, mass) for cloud, mass in zip(relative, masses, strict=True)]
     return relative
 
 

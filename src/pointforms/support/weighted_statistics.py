@@ -23,7 +23,8 @@ def weighted_mean(points: Tensor, weights: Tensor | None) -> Tensor:
     if weights is None:
         return points.mean(0)
     shares = (weights / weights.sum()).to(points)
-    return torch.tensordot(shares, points, 1)
+    mean: Tensor = torch.tensordot(shares, points, 1)
+    return mean
 
 
 def weighted_deviation(points: Tensor, weights: Tensor | None) -> Tensor:
