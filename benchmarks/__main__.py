@@ -10,6 +10,7 @@ _ALL = (
     "defaults",
     "speed",
     "memory",
+    "landmarks",
     "learning",
     "prediction",
     "parts",

@@ -111,3 +111,29 @@ def test_fingerprints_know_weights(data):
     model = pf.PointFormClassifier(**OPTIONS).fit(clouds, y)
     assert model.training_positions(clouds).tolist() == list(range(24))
     assert set(model.training_positions(points).tolist()) == {-1}
+
+
+@pytest.mark.parametrize("measure", ["uniform", "volume-normalized"])
+def test_drawn_points_stand_for_the_measure(measure):
+    """Means over parts of a cloud are those of the cloud, with every point of equal weight."""
+    rng = np.random.default_rng(3)
+    points = [rng.normal(size=(n, 2)) for n in (200, 200, 10)]
+    weights = [np.exp(2 * points[0][:, 0]), None, rng.uniform(1, 2, 10)]
+    clouds = pf.Clouds.from_list(points, weights=weights)
+    fields = pf.gram_fields(clouds, neighbors=8, dimension=2)
+    store = pf.nn.FieldStore(fields, measure, degrees=(1,), dtype=torch.float64)
+    index, means, traces = torch.arange(3), [], []
+    for _ in range(200):
+        rows = [store.draw(b, 32, rng) for b in range(2)]
+        batch = store.gather(index, torch.from_numpy(np.stack([*rows, np.arange(32)])))
+        means.append(torch.einsum("bn,bnd->bd", batch.weights, batch.points))
+        traces.append(batch.metrics[1].sum(1).diagonal(dim1=-2, dim2=-1).sum(-1))
+    whole = store.gather(index)
+    expected = torch.einsum("bn,bnd->bd", whole.weights, whole.points)
+    found = torch.stack(means).mean(0)
+    torch.testing.assert_close(found[[0, 2]], expected[[0, 2]], rtol=0, atol=0.05)
+    expected = whole.metrics[1].sum(1).diagonal(dim1=-2, dim2=-1).sum(-1)
+    found = torch.stack(traces).mean(0)
+    torch.testing.assert_close(found[[0, 2]], expected[[0, 2]], rtol=0.05, atol=0)
+    torch.testing.assert_close(batch.weights[0], torch.full((32,), 1 / 32).double())
+    assert torch.equal(batch.weights[2, :10], whole.weights[2, :10])

@@ -20,6 +20,7 @@ from pointforms.io.columns import column_name
 from pointforms.support.extras import need
 from pointforms.support.files import atomic
 from pointforms.tasks.task import Task, check_kept_together
+from pointforms.weights import weights_of
 
 
 def read(
@@ -44,7 +45,8 @@ def read(
     ----------
     data : path-like, data frame or AnnData
         A .parquet, .csv or .tsv table with one row per point, an .npz archive of `points`,
-        `offsets` and arrays with one value per cloud, or an .h5ad file.
+        `offsets`, optionally `weights` of the points, and arrays with one value per cloud, or an
+        .h5ad file.
     cloud : str, default "cloud"
         Column of cloud ids (of `obs`, for AnnData).
     label : str, default "label"
@@ -108,7 +110,7 @@ def read(
         check_kept_together(groups, split, "parts of the split")
     return Task(
         name or (path.stem if path is not None else "table"),
-        [points.numpy() for points in clouds],
+        [points if weights_of(points) is not None else points.numpy() for points in clouds],
         labels,
         _numbered(groups),
         clouds.feature_names,
@@ -167,6 +169,8 @@ def write(task: Task, path: str | os.PathLike[str], folds: bool = True) -> None:
 def _write_table(
     task: Task, ids: list[str], columns: dict[str, np.ndarray], path: Path, kind: str
 ) -> None:
+    if any(weights_of(cloud) is not None for cloud in task.clouds):
+        raise ValueError(f"{kind} has no place for the weights of the points: write an .npz file")
     pa = need("pyarrow", "table")
     of_point = np.repeat(np.arange(len(task)), task.sizes)
     points = np.concatenate(task.clouds)

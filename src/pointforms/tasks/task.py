@@ -51,7 +51,7 @@ class Task:
     name : str
         Its name in tables and file names.
     clouds : list of (n_i, D) array
-        The points of the N clouds.
+        The points of the N clouds; tensors that carry weights, where points have any.
     labels : (N,) array of int
         Indices into `class_names`.
     groups : (N,) array
