@@ -108,9 +108,11 @@ def read(
         check_kept_together(groups, folds, "folds")
     if split is not None:
         check_kept_together(groups, split, "parts of the split")
+    # tensors carry the weights of their points, which arrays cannot
+    listed: list[Any] = [c if weights_of(c) is not None else c.numpy() for c in clouds]
     return Task(
         name or (path.stem if path is not None else "table"),
-        [points if weights_of(points) is not None else points.numpy() for points in clouds],
+        listed,
         labels,
         _numbered(groups),
         clouds.feature_names,
