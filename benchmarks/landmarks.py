@@ -78,35 +78,36 @@ def _accuracy(
     results: Results, clouds: list[np.ndarray], y: np.ndarray, patients: np.ndarray
 ) -> None:
     case = f"{len(clouds)} clouds of {CELLS:,} cells"
-    start = time.process_time()
-    whole = classifier().fit(clouds, y, groups=patients)
-    results.note(case, "all cells: seconds", f"{time.process_time() - start:.0f}")
-    score = _auroc(whole, y)
-    results.note(case, "all cells: AUROC", f"{score:.3f}")
-    models = {}
+    fitted = {}
     for method in ("kmeans", "farthest"):
+        own = f"{LANDMARKS} landmarks, {method}"
         start = time.process_time()
         reduce = pf.preprocessing.Landmarks(n=LANDMARKS, method=method).fit(clouds)
         landmarks = reduce.transform(clouds)
-        models[method] = (reduce, classifier().fit(landmarks, y, groups=patients))
-        seconds = time.process_time() - start
-        bare = classifier().fit([np.asarray(cloud) for cloud in landmarks], y, groups=patients)
-        own = f"{LANDMARKS} landmarks, {method}"
-        results.note(case, f"{own}: seconds", f"{seconds:.0f}")
-        model = models[method][1]
-        results.add(case, f"{own}: AUROC", _auroc(model, y), score - 0.05, lower=False)
-        both = whole.oof_predictions_[:, 1], model.oof_predictions_[:, 1]
-        results.note(case, f"{own}: correlation", f"{np.corrcoef(*both)[0, 1]:.3f}")
+        model = classifier().fit(landmarks, y, groups=patients)
+        results.note(case, f"{own}: seconds", f"{time.process_time() - start:.0f}")
+        fitted[own] = reduce, landmarks, model
+        bare = classifier().fit(_without_weights(landmarks), y, groups=patients)
         results.note(case, f"{own}: AUROC without weights", f"{_auroc(bare, y):.3f}")
-        summaries = [
-            PooledSummaries().fit_transform(some)
-            for some in (clouds, landmarks, [np.asarray(cloud) for cloud in landmarks])
-        ]
-        spread = summaries[0].std(0)
-        for name, some in zip(("", " without weights"), summaries[1:], strict=True):
-            error = float(np.mean(np.abs(some - summaries[0]) / spread))
+    reduce, _, model = next(iter(fitted.values()))
+    _million(results, reduce, model)
+    start = time.process_time()
+    whole = classifier().fit(clouds, y, groups=patients)
+    results.note(case, "all cells: seconds", f"{time.process_time() - start:.0f}")
+    results.note(case, "all cells: AUROC", f"{_auroc(whole, y):.3f}")
+    summaries = PooledSummaries().fit_transform(clouds)
+    for own, (_, landmarks, model) in fitted.items():
+        results.add(case, f"{own}: AUROC", _auroc(model, y), _auroc(whole, y) - 0.05, lower=False)
+        both = whole.oof_predictions_[:, 1], model.oof_predictions_[:, 1]
+        results.note(case, f"{own}: correlation of predictions", f"{np.corrcoef(*both)[0, 1]:.3f}")
+        for name, some in (("", landmarks), (" without weights", _without_weights(landmarks))):
+            difference = np.abs(PooledSummaries().fit_transform(some) - summaries)
+            error = float(np.mean(difference / summaries.std(0)))
             results.note(case, f"{own}: error of summaries{name}", f"{error:.3f}")
-    _million(results, *models["kmeans"])
+
+
+def _without_weights(clouds: pf.Clouds) -> list[np.ndarray]:
+    return [np.asarray(cloud) for cloud in clouds]
 
 
 def _auroc(model: Any, y: np.ndarray) -> float:
