@@ -11,6 +11,7 @@ from torch import Tensor
 from pointforms.exterior import check_degree, compound
 from pointforms.geometry.settings import GramSettings
 from pointforms.support.checks import check_choice
+from pointforms.support.weighted_statistics import weighted_mean
 from pointforms.weights import relative_weights
 
 Measure = Literal["uniform", "volume", "volume-normalized"]
@@ -170,7 +171,8 @@ class GramField:
         squared = torch.linalg.svdvals(self.factor).square()
         total = squared.sum(-1) + self.discarded_trace
         outside = squared[:, self.dimension :].sum(-1) + self.discarded_trace
-        return float((outside / torch.where(total > 0, total, 1.0)).mean())
+        share = outside / torch.where(total > 0, total, 1.0)
+        return float(weighted_mean(share, relative_weights(self)))
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
