@@ -11,6 +11,7 @@ _ALL = (
     "speed",
     "memory",
     "large-anndata",
+    "landmarks",
     "learning",
     "prediction",
     "parts",

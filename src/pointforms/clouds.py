@@ -14,6 +14,7 @@ from pointforms.cloud import CloudLike, as_cloud, column_names_of
 from pointforms.loadings import Loadings
 from pointforms.support.options import shown
 from pointforms.tensors import describe
+from pointforms.weights import checked_weights, keep_weights, weights_of, with_weights
 
 
 def as_clouds(
@@ -165,7 +166,8 @@ def plain_clouds(clouds: Any) -> list[Tensor]:
     Parameters
     ----------
     clouds : Clouds, iterable of clouds, or sequence of objects with an attribute `points`
-        Clouds are checked; the points of other objects were checked before.
+        Clouds are checked; the points of other objects were checked before. Tensors carry the
+        weights of their points, if there are any.
 
     Returns
     -------
@@ -180,7 +182,7 @@ def plain_clouds(clouds: Any) -> list[Tensor]:
     """
     first = clouds[0] if isinstance(clouds, Sequence) and clouds else None
     if isinstance(getattr(first, "points", None), Tensor):
-        return [item.points for item in clouds]
+        return [keep_weights(item.points, item) for item in clouds]
     return as_clouds(clouds, distinct=False)
 
 
@@ -203,6 +205,9 @@ class Clouds(Sequence[Tensor]):
         One name per column.
     loadings : Loadings or None, default None
         What the columns are made of, if they are components of other features.
+    weights : Tensor or None, shape (N,), default None
+        The mass that each point stands for, such as the number of cells of a landmark; positive.
+        None weighs all points equally. The tensors of single clouds carry their own.
 
     Examples
     --------
@@ -219,6 +224,7 @@ class Clouds(Sequence[Tensor]):
     ids: tuple[str, ...]
     feature_names: tuple[str, ...]
     loadings: Loadings | None = None
+    weights: Tensor | None = None
 
     @classmethod
     def from_list(
@@ -226,6 +232,7 @@ class Clouds(Sequence[Tensor]):
         clouds: Iterable[CloudLike],
         ids: Sequence[object] | None = None,
         feature_names: Sequence[object] | None = None,
+        weights: Sequence[Any] | None = None,
     ) -> Clouds:
         """Join arrays or tensors (n_i, D). If one of them is float64, all become float64.
 
@@ -237,11 +244,16 @@ class Clouds(Sequence[Tensor]):
             One name per cloud; None numbers them from 0.
         feature_names : sequence or None, default None
             One name per column; None takes the columns of data frames, and calls others x0, x1, …
+        weights : sequence of array-like or None, each of shape (n_i,), default None
+            Weights of the points of each cloud; None for a cloud weighs its points by 1 each.
+            None for all takes those that tensors of another :class:`Clouds` carry.
 
         Examples
         --------
         >>> Clouds.from_list([[[0.0, 1.0]], [[2.0, 3.0], [4.0, 5.0]]]).ids
         ('0', '1')
+        >>> Clouds.from_list([[[2.0, 3.0], [4.0, 5.0]]], weights=[[500, 20]]).weights
+        tensor([500.,  20.], dtype=torch.float64)
         """
         if not isinstance(clouds, Clouds):
             clouds = listed_clouds(clouds)
@@ -256,6 +268,7 @@ class Clouds(Sequence[Tensor]):
             sizes.cumsum(0),
             _names("ids", names, len(checked), ""),
             _names("feature_names", features, D, "x"),
+            weights=_joined_weights(checked, weights),
         )
 
     @classmethod
@@ -315,7 +328,8 @@ class Clouds(Sequence[Tensor]):
         if not isinstance(index, SupportsIndex) or np.ndim(index) == 1:  # type: ignore[arg-type]
             return self._some(self._places(np.asarray(index)))
         b = range(len(self))[index]
-        return self.points[int(self.offsets[b]) : int(self.offsets[b + 1])]
+        own = slice(int(self.offsets[b]), int(self.offsets[b + 1]))
+        return with_weights(self.points[own], None if self.weights is None else self.weights[own])
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[b] for b in range(len(self)))
@@ -408,12 +422,17 @@ class Clouds(Sequence[Tensor]):
     def _some(self, chosen: Sequence[int]) -> Clouds:
         if not len(chosen):
             raise ValueError("clouds is empty: expected at least one (n, D) array")
-        sizes = torch.tensor([0] + [len(self[b]) for b in chosen])
+        starts = self.offsets.tolist()
+        own = [slice(starts[b], starts[b + 1]) for b in chosen]
+        sizes = torch.tensor([0] + [rows.stop - rows.start for rows in own])
         return replace(
             self,
-            points=torch.cat([self[b] for b in chosen]),
+            points=torch.cat([self.points[rows] for rows in own]),
             offsets=sizes.cumsum(0).to(self.offsets.device),
             ids=tuple(self.ids[b] for b in chosen),
+            weights=(
+                None if self.weights is None else torch.cat([self.weights[rows] for rows in own])
+            ),
         )
 
     def to(
@@ -421,12 +440,35 @@ class Clouds(Sequence[Tensor]):
     ) -> Clouds:
         """Return the same clouds on another device or in another precision."""
         points = self.points.to(device=device, dtype=dtype)
-        return replace(self, points=points, offsets=self.offsets.to(device))
+        weights = None if self.weights is None else self.weights.to(device)
+        return replace(self, points=points, offsets=self.offsets.to(device), weights=weights)
 
     def __repr__(self) -> str:
         low, high = int(self.sizes.min()), int(self.sizes.max())
         size = f"{low}" if low == high else f"{low}-{high}"
-        return f"Clouds({len(self)} clouds of {size} points in R^{self.points.shape[1]})"
+        weighted = "" if self.weights is None else "weighted "
+        return f"Clouds({len(self)} clouds of {size} {weighted}points in R^{self.points.shape[1]})"
+
+
+def _joined_weights(clouds: Sequence[Tensor], given: Sequence[Any] | None) -> Tensor | None:
+    """Return the weights of all points (N,), given or carried by the clouds; None without any."""
+    if given is None:
+        own = [weights_of(cloud) for cloud in clouds]
+    elif isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+        raise TypeError(f"weights is {describe(given)}: expected one array (n_i,) per cloud")
+    elif len(given) != len(clouds):
+        raise ValueError(f"weights has {len(given)} entries: expected {len(clouds)}, one per cloud")
+    else:
+        own = [
+            None if one is None else checked_weights(one, len(cloud), f"weights of cloud {i}")
+            for i, (one, cloud) in enumerate(zip(given, clouds, strict=True))
+        ]
+    if all(one is None for one in own):
+        return None
+    ones = [cloud.new_ones(len(cloud), dtype=torch.float64) for cloud in clouds]
+    return torch.cat(
+        [one if mine is None else mine.to(one) for one, mine in zip(ones, own, strict=True)]
+    )
 
 
 def _names(what: str, given: list[str] | None, count: int, prefix: str) -> tuple[str, ...]:

@@ -137,6 +137,9 @@ class Store(Protocol):
         A batch that can be stacked is a tuple of tensors, which torch.func can map over.
         """
 
+    def draw(self, cloud: int, points: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw random points of a cloud that has more than that: (points,) rows of it."""
+
     def numbers(self) -> int:
         """Return how many numbers a batch holds per point."""
 

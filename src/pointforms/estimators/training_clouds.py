@@ -12,6 +12,7 @@ from pydantic import NonNegativeInt, StringConstraints
 from pointforms.clouds import cloud_list, plain_clouds
 from pointforms.estimators.per_cloud import one_per_cloud
 from pointforms.estimators.saved_values import Attribute
+from pointforms.weights import relative_weights, weights_of
 
 # Bytes of a fingerprint.
 _BYTES = 16
@@ -30,8 +31,8 @@ TRAINING_GROUPS = Attribute(list[NonNegativeInt], optional=True)
 def fingerprints(clouds: Any) -> list[str]:
     """Return a text per cloud that is the same for equal clouds only.
 
-    It depends on the values of the points, and on nothing else: neither their order nor the
-    precision of the same values matters.
+    It depends on the values of the points and the ratios of their weights, and on nothing else:
+    neither their order nor the precision of the same values matters.
 
     Parameters
     ----------
@@ -47,8 +48,15 @@ def fingerprints(clouds: Any) -> list[str]:
     result = []
     for cloud in plain_clouds(cloud_list(clouds)):
         values = cloud.double().cpu().contiguous().numpy() + 0.0  # -0 equals 0
+        weights = relative_weights(cloud)
+        if weights is not None:
+            weights = weights_of(cloud)
+            assert weights is not None
+            ratios = (weights / weights.max()).cpu().numpy()
+            values = np.concatenate([values, ratios[:, None]], 1)
         values = values[np.lexsort(values.T)]
-        digest = blake2b(repr(values.shape).encode(), digest_size=_BYTES)
+        kind = "" if weights is None else "weighted "
+        digest = blake2b(f"{kind}{values.shape!r}".encode(), digest_size=_BYTES)
         digest.update(values.astype("<f8").tobytes())
         result.append(digest.hexdigest())
     return result

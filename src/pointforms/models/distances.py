@@ -70,10 +70,12 @@ class DistributionVectors(PointFeatures):
     directions: Count = 64
     levels: Count = 32
 
-    def _learn(self, points: np.ndarray, random: np.random.RandomState) -> None:
+    def _learn(
+        self, points: np.ndarray, weights: np.ndarray | None, random: np.random.RandomState
+    ) -> None:
         D = points.shape[1]
         if self.distance == "mmd":
-            some = points[random.permutation(len(points))[:_WIDTH_POINTS]]
+            some = points[_drawn(len(points), weights, random)]
             width = np.median(pdist(some)) if len(some) > 1 else 0.0
             frequencies = random.normal(size=(D, 16 * self.directions))
             self.directions_ = frequencies / (width if width > 0 else 1.0)
@@ -89,13 +91,15 @@ class DistributionVectors(PointFeatures):
     def _n_features_out(self) -> int:
         return int(self.directions_.shape[1]) * (2 if self.distance == "mmd" else self.levels)
 
-    def _features(self, cloud: np.ndarray) -> np.ndarray:
+    def _features(self, cloud: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         projected = cloud @ self.directions_
         L = projected.shape[1]
         if self.distance == "mmd":
             waves = np.concatenate([np.cos(projected), np.sin(projected)], 1)
-            mean: np.ndarray = waves.mean(0) / np.sqrt(L)
+            mean: np.ndarray = np.average(waves, 0, weights) / np.sqrt(L)
             return mean
+        if weights is not None:
+            return self._weighted_features(projected, weights)
         projected.sort(0)
         if self.distance == "sliced-wasserstein":
             middle = (np.arange(self.levels) + 0.5) / self.levels
@@ -107,6 +111,31 @@ class DistributionVectors(PointFeatures):
         ]
         values: np.ndarray = np.stack(shares, 1) / len(cloud) * np.sqrt(2 * self.spacing_ / L)
         return values.ravel()
+
+    def _weighted_features(self, projected: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return quantiles, or distribution functions, of projections (n, L) with weights."""
+        n, L = projected.shape
+        columns = []
+        for j in range(L):
+            order = np.argsort(projected[:, j], kind="stable")
+            values, ends = projected[order, j], np.cumsum(weights[order])
+            if self.distance == "sliced-wasserstein":
+                middle = (np.arange(self.levels) + 0.5) / self.levels
+                places = np.searchsorted(ends, middle * ends[-1], side="right")
+                columns.append(values[np.minimum(places, n - 1)] / np.sqrt(L * self.levels))
+            else:
+                below = np.searchsorted(values, self.thresholds_[:, j], side="right")
+                share = np.append(0.0, ends)[below] / ends[-1]
+                columns.append(share * np.sqrt(2 * self.spacing_[j] / L))
+        return np.stack(columns, 1).ravel()
+
+
+def _drawn(n: int, weights: np.ndarray | None, random: np.random.RandomState) -> np.ndarray:
+    """Return some of n points, drawn without replacement by their weights."""
+    count = min(n, _WIDTH_POINTS)
+    if weights is None:
+        return random.permutation(n)[:count]
+    return random.choice(n, count, replace=False, p=weights / weights.sum())
 
 
 def _directions(D: int, count: int, random: np.random.RandomState) -> np.ndarray:

@@ -34,6 +34,8 @@ from pointforms.geometry.settings import Dimension, GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
 from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import Bounds, Count, NotEmpty, RandomState
+from pointforms.support.weighted_statistics import pooled_weights, weighted_mean
+from pointforms.weights import relative_weights
 
 _ORDERS = 2  # polynomials up to quadratic
 _SMALLEST = 8  # eigenvalues of each Laplacian
@@ -156,14 +158,17 @@ class HodgeFeatures(
         self.neighbors_, self.dimension_ = choice.neighbors, choice.dimension
         fields = self.prepare(clouds)
         x = np.concatenate([_numbers(field.points) for field in fields])
+        mass = pooled_weights([f.weights for f in fields], [len(f) for f in fields])
+        weights = None if mass is None else (mass / mass.sum()).numpy()
         self.n_features_in_ = x.shape[1]
-        self.mean_ = x.mean(0)
-        spread = x.std(0)
+        self.mean_ = x.mean(0) if weights is None else weights @ x
+        spread = x.std(0) if weights is None else np.sqrt(weights @ (x - self.mean_) ** 2)
         self.scale_ = np.where(spread > 0, spread, 1.0)
         self.axes_ = np.diag(1 / self.scale_)
         if x.shape[1] > self.directions:
             z = (x - self.mean_) / self.scale_
-            _, vectors = np.linalg.eigh(z.T @ z / len(z))
+            product = z.T @ z / len(z) if weights is None else z.T @ (z * weights[:, None])
+            _, vectors = np.linalg.eigh(product)
             leading = vectors[:, ::-1][:, : self.directions].T
             self.axes_ = leading / self.scale_
         return self
@@ -173,7 +178,7 @@ class HodgeFeatures(
         check_is_fitted(self, "axes_")
         fields = self.prepare(clouds)
         self._check_width(fields[0].points.shape[1])
-        centres = [field.points.mean(0) for field in fields]
+        centres = [weighted_mean(field.points, relative_weights(field)) for field in fields]
         centred = [
             replace(field, points=field.points - centre)
             for field, centre in zip(fields, centres, strict=True)

@@ -20,11 +20,14 @@ from pointforms.estimators.network_classifier import NetworkClassifier
 from pointforms.estimators.saved_networks import restore_baseline, save_network
 from pointforms.estimators.saved_state import SavedState
 from pointforms.estimators.saved_values import Attribute, Labels
+from pointforms.estimators.targets import Targets
 from pointforms.models.batches import CloudStore, GraphStore
 from pointforms.models.neighbor_graphs import Neighbors, cloud_graphs
 from pointforms.models.pyramids import PyramidStore, cloud_pyramids
 from pointforms.models.simplicial import SimplicialStore, cloud_complexes
+from pointforms.support.blame import warn_caller
 from pointforms.support.extras import need
+from pointforms.weights import relative_weights
 
 # Triangles grow with the cube of the neighbours, so complexes use at most this many.
 _COMPLEX_NEIGHBORS = 8
@@ -76,6 +79,8 @@ def check_network(name: str) -> None:
 @dataclass(kw_only=True, eq=False, repr=False)
 class NeuralClassifier(NetworkClassifier):
     """A baseline network on clouds: point networks, graph networks, a simplicial network.
+
+    Networks ignore the weights of points, and `fit` warns where there are any.
 
     Parameters
     ----------
@@ -195,6 +200,20 @@ class NeuralClassifier(NetworkClassifier):
     def _new_model(self, outputs: int) -> nn.Module:
         model: nn.Module = network_class(self.network)(self._inputs(), outputs)
         return model
+
+    def _fit(
+        self,
+        clouds: Any,
+        targets: Targets,
+        groups: Any,
+        covariates: Any = None,
+        batch: Any = None,
+    ) -> None:
+        if any(relative_weights(cloud) is not None for cloud in clouds):
+            warn_caller(
+                f"{self.network} ignores the weights of the points: every point counts the same"
+            )
+        super()._fit(clouds, targets, groups, covariates, batch)
 
     def _standardize(self, model: Any, store: Any, fit: Fit) -> None:
         model.standardize(*store.moments(fit.train), store.origin)

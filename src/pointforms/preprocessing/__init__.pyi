@@ -2,6 +2,7 @@
 
 from .arcsinh import Arcsinh as Arcsinh
 from .impute import Impute as Impute
+from .landmarks import Landmarks as Landmarks
 from .log import Log as Log
 from .principal_components import PrincipalComponents as PrincipalComponents
 from .select_features import SelectFeatures as SelectFeatures

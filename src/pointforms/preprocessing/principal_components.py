@@ -16,6 +16,7 @@ from pointforms.loadings import Loadings
 from pointforms.preprocessing.cloud_transformer import CloudTransformer, InvertibleTransformer
 from pointforms.preprocessing.saved_arrays import SavedArray
 from pointforms.support.options import Count
+from pointforms.support.weighted_statistics import weighted_mean
 
 
 @dataclass(eq=False, repr=False)
@@ -77,12 +78,14 @@ class PrincipalComponents(InvertibleTransformer):
     }
 
     def _learn(self, clouds: Clouds) -> None:
-        units = Units.learn([clouds.points], self.scale, self.components)
+        units = Units.learn(list(clouds), self.scale, self.components)
         assert units.axes is not None  # there are components
         self.center_, self.unit_ = units.center.numpy(), units.unit.numpy()
         self.axes_ = units.axes.numpy()
-        spread = ((clouds.points.double().cpu() - units.center) / units.unit).square().mean(0)
-        projected = self._points(clouds).double().cpu().square().mean(0)
+        mass = None if clouds.weights is None else clouds.weights.double().cpu()
+        scaled = (clouds.points.double().cpu() - units.center) / units.unit
+        spread = weighted_mean(scaled.square(), mass)
+        projected = weighted_mean(self._points(clouds).double().cpu().square(), mass)
         total = float(spread.sum())
         self.explained_variance_ratio_ = projected.numpy() / (total if total > 0 else 1.0)
         self.loading_values_, names = self.axes_, list(clouds.feature_names)

@@ -56,7 +56,7 @@ class Standardize(InvertibleTransformer):
     }
 
     def _learn(self, clouds: Clouds) -> None:
-        units = Units.learn([clouds.points], self.scale)
+        units = Units.learn(list(clouds), self.scale)
         self.center_, self.unit_ = units.center.numpy(), units.unit.numpy()
 
     def _points(self, clouds: Clouds) -> Tensor:

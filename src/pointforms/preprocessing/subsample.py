@@ -79,7 +79,10 @@ class Subsample(CloudTransformer):
         offsets = torch.tensor([0] + [len(rows) for rows in kept]).cumsum(0)
         rows = torch.from_numpy(np.concatenate(kept)).to(clouds.points.device)
         return replace(
-            clouds, points=clouds.points[rows], offsets=offsets.to(clouds.offsets.device)
+            clouds,
+            points=clouds.points[rows],
+            offsets=offsets.to(clouds.offsets.device),
+            weights=None if clouds.weights is None else clouds.weights[rows],
         )
 
 

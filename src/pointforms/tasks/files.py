@@ -18,6 +18,7 @@ from pointforms.io.read_options import LabelKind
 from pointforms.support.extras import need
 from pointforms.support.files import atomic
 from pointforms.tasks.task import Task, check_kept_together
+from pointforms.weights import weights_of
 
 
 def read(
@@ -53,8 +54,8 @@ def read(
     ----------
     data : path-like, data frame or AnnData
         A .parquet, .csv or .tsv table with one row per point, an .npz archive of `points`,
-        `offsets` and arrays with one value per cloud, an .h5ad file, or a folder of .fcs files
-        with a table samples.csv.
+        `offsets`, optionally `weights` of the points, and arrays with one value per cloud, an .h5ad
+        file, or a folder of .fcs files with a table samples.csv.
     cloud : str, default "cloud"
         Column of cloud ids (of `obs`, for AnnData).
     label : str, default "label"
@@ -166,9 +167,11 @@ def read_with(
         check_kept_together(groups, folds, "folds")
     if split is not None:
         check_kept_together(groups, split, "parts of the split")
+    # tensors carry the weights of their points, which arrays cannot
+    listed: list[Any] = [c if weights_of(c) is not None else c.numpy() for c in clouds]
     task = Task(
         name or (path.stem if path is not None else "table"),
-        [points.numpy() for points in clouds],
+        listed,
         labels,
         _numbered(groups),
         clouds.feature_names,
@@ -241,6 +244,8 @@ def write(task: Task, path: str | os.PathLike[str], folds: bool = True) -> None:
 def _write_table(
     task: Task, ids: list[str], columns: dict[str, np.ndarray], path: Path, kind: str
 ) -> None:
+    if any(weights_of(cloud) is not None for cloud in task.clouds):
+        raise ValueError(f"{kind} has no place for the weights of the points: write an .npz file")
     pa = need("pyarrow", "table")
     of_point = np.repeat(np.arange(len(task)), task.sizes)
     points = np.concatenate(task.clouds)

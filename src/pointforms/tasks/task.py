@@ -53,7 +53,7 @@ class Task:
     name : str
         Its name in tables and file names.
     clouds : list of (n_i, D) array
-        The points of the N clouds.
+        The points of the N clouds; tensors that carry weights, where points have any.
     labels : (N,) array of int or float
         Indices into `class_names`; numbers to predict if there are no classes.
     groups : (N,) array
