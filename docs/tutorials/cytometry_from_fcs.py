@@ -43,17 +43,18 @@ print(len(list(Path("fcs").glob("*.fcs"))), "simulated files")
 # %% [markdown]
 # ## Read and transform
 #
-# Channels can be named by detector or by marker. Intensities span orders of magnitude,
-# so distances between raw values would be distances between the brightest cells. The
-# inverse hyperbolic sine is linear near zero and logarithmic above; the cofactor 150 is
-# usual in fluorescence cytometry, and 5 in mass cytometry.
+# Channels are named by marker; `leave_out="technical"` drops time, scatter, beads and
+# event length. Intensities span orders of magnitude, so distances between raw values
+# would be distances between the brightest cells. The inverse hyperbolic sine is linear
+# near zero and logarithmic above; the cofactor 150 is usual in fluorescence cytometry,
+# and 5 in mass cytometry.
 
 # %%
-raw = pf.read_fcs("fcs", channels=["CD3", "CD4", "Ki67"])
-print(raw)
-print("first cell, raw:    ", np.round(np.asarray(raw[0][0]), 1))
-clouds = [np.arcsinh(np.asarray(cloud) / 150) for cloud in raw]
-print("first cell, arcsinh:", np.round(clouds[0][0], 2))
+raw = pf.read_fcs("fcs", leave_out="technical")
+print(raw, raw.feature_names)
+clouds = pf.preprocessing.Arcsinh(150).fit_transform(raw)
+print("first cell, raw:    ", [round(value, 1) for value in raw[0][0].tolist()])
+print("first cell, arcsinh:", [round(value, 2) for value in clouds[0][0].tolist()])
 
 # %% [markdown]
 # Labels and groups come from your own table of samples; here the names of the files say
@@ -65,7 +66,7 @@ patients = np.array([name.split("-")[0] for name in raw.ids])
 response = np.array([int(patient[1:]) % 2 for patient in patients])
 names = ("no response", "response")
 pf.plot.contact_sheet(
-    [cloud[:, 1:] for cloud in clouds],
+    [cloud[:, 1:].numpy() for cloud in clouds],
     response,
     names,
     feature_names=("CD4", "Ki67"),
@@ -96,13 +97,15 @@ print(f"AUROC out of fold: {roc_auc_score(response, honest):.2f}")
 # its relation to the other markers. The simulation has planted the pair CD4 × Ki67.
 
 # %%
-table = model.explain(
-    clouds, response, groups=patients, feature_names=("CD3", "CD4", "Ki67"), repeats=2
-)
+table = model.explain(clouds, response, groups=patients, repeats=2)
 for row in table.top(5):
     print(f"{row.name:12} {row.kind:13} {row.importance:6.3f}  p = {row.p_value:.4f}")
 pf.plot.importance(table, path="markers.png")
 
 # %% [markdown]
-# `model.save("response-model")` writes the model, and `pf.load` reads it again for new
-# samples.
+# ## Save it, and go on in the shell
+#
+# `make_pipeline(pf.preprocessing.Arcsinh(150), model)` is one estimator, so that raw
+# values go in; `pf.save(pipeline, "response-model")` writes it, and `pf.load` reads it
+# again. With a table `samples.csv` in the folder, which has the columns file, response
+# and patient, the shell does the same: `npf fit fcs --label response --out model`.

@@ -112,3 +112,21 @@ for component, genes in loadings.top(4).items():
 # The third component weighs the genes of the first program, `gene00` to `gene09`,
 # against those of the second, `gene10` to `gene19`. Where the two are coupled it varies
 # less, so the model sees the planted coupling in its distribution.
+
+# %% [markdown]
+# ## Back into AnnData
+#
+# `pf.tl` and `pf.pl` do all of this on the AnnData object itself. `classify` fits a
+# `CloudClassifier`; `to_anndata` returns one row per patient, with a prediction by
+# models that have not seen the patient, and the distances behind the map.
+
+# %%
+cells = ad.read_h5ad("cells.h5ad")
+best = pf.tl.classify(cells, label="disease", cloud="patient", use_rep="X_pca", random_state=0)
+samples = pf.tl.to_anndata(cells, best)
+print(samples.obs[["disease", "prediction", "out_of_fold"]].head(4))
+pf.pl.samples(samples, color="disease", path="map.png")
+
+# %% [markdown]
+# `pf.tl.contributions(cells, best)` writes what each cell adds to the prediction into
+# `cells.obs`, where scanpy can colour a UMAP by it.

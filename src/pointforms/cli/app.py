@@ -19,6 +19,7 @@ from pointforms.cli.figures import figures
 from pointforms.cli.fit import fit
 from pointforms.cli.import_fits import import_fits
 from pointforms.cli.inspect import inspect
+from pointforms.cli.map import map_clouds
 from pointforms.cli.memory import memory
 from pointforms.cli.models import models
 from pointforms.cli.plan import plan
@@ -39,6 +40,7 @@ for command in (
     reproduce, export, memory, figures, theory,
 ):  # fmt: skip
     app.command()(command)
+app.command("map")(map_clouds)
 app.command("import")(import_fits)
 
 

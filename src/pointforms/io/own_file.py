@@ -143,6 +143,10 @@ def _reader(data: Any) -> Any:
     return anndata_parts if type(data).__name__ in _CELLS else table_parts
 
 
+class MissingColumnError(ValueError):
+    """A file does not have a column that it is asked for."""
+
+
 # Containers of cells; the reader of AnnData refuses those that are not supported yet.
 _CELLS = ("AnnData", "MuData", "SpatialData")
 
@@ -172,7 +176,7 @@ class _Columns:
             elif name in self.beside:
                 self.from_samples.append(name)
             else:
-                raise ValueError(self._no_column(what.format(name), name, known))
+                raise MissingColumnError(self._no_column(what.format(name), name, known))
         taken = {options.cloud, *names, *self.from_samples, *options.drop}
         taken |= set(options.features or ())
         if self.labels:
