@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Samples up to which names are written beside the heat map and the marks.
-_NAMED = 40
+# Samples up to which names are written beside the heat map, and beside the marks.
+_NAMED, _NAMED_MARKS = 40, 20
 # Different numbers from which a column is a scale of colours, not classes.
 _SCALE_FROM = 6
 
@@ -47,7 +47,8 @@ def sample_map(
         A class or a number per sample. Six or more different numbers become a scale of colours.
         Missing values are grey.
     names : sequence of str, optional
-        Names of the samples, written where there are at most 40. By default their numbers.
+        Names of the samples, by default their numbers: written beside the heat map of at most 40,
+        and on the map of at most 20.
     coordinates : (N, 2) array, optional
         Places of the samples on the map. By default they are computed from the distances.
     method : {"pca", "mds", "umap"}, default "pca"
@@ -148,7 +149,7 @@ def _draw_places(
             edgecolors=style.INK,
             linewidths=0.9,
         )
-    if len(names) <= _NAMED:
+    if len(names) <= _NAMED_MARKS:
         for name, place in zip(names, places, strict=True):
             axes.annotate(
                 literal(name, 18),
