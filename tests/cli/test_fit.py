@@ -88,7 +88,6 @@ def test_numbers_are_predicted_by_a_regressor():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model", "svm"], "--model svm: a FeatureClassifier cannot be saved"),
         (["--model", "cloud-clasifier"], "did you mean 'cloud-classifier'"),
         (["--model", "cloud-regressor"], "the label holds classes; --task regression"),
         (["--set", "partz=1"], "partz"),
@@ -99,6 +98,13 @@ def test_mistakes_are_explained_and_leave_nothing(arguments, message):
     cells().to_csv("cells.csv", index=False)
     assert message in refused("fit", "cells.csv", *COLUMNS, "--out", "model", *arguments)
     assert os.listdir() == ["cells.csv"]
+
+
+def test_any_model_of_the_registry_is_fitted_and_saved():
+    cells().to_csv("cells.csv", index=False)
+    printed = ok("fit", "cells.csv", *COLUMNS, "--model", "svm", "--out", "model")
+    assert "Out of fold: AUROC" in printed or "no out-of-fold score" in printed
+    assert len(ok("predict", "model", "cells.csv")) > 0
 
 
 def test_other_folders_are_left_alone():

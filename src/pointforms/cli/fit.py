@@ -27,9 +27,8 @@ def fit(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Model to fit: cloud-classifier, cloud-regressor, npf-regressor, or one that "
-            "`npf models` lists and that can be saved (default: cloud-classifier, or "
-            "cloud-regressor if the label holds numbers)."
+            help="Model to fit: one that `npf models` lists, cloud-regressor or npf-regressor "
+            "(default: cloud-classifier, or cloud-regressor if the label holds numbers)."
         ),
     ] = None,
     settings: options.SETTINGS = None,
@@ -88,10 +87,6 @@ def _made(name: str, task: Task, seed: int, settings: dict[str, Any]) -> Any:
         )
     maker = make_regressor if task.regression else make
     estimator = maker(name, random_state=seed, **settings)
-    if not hasattr(estimator, "save"):
-        raise ValueError(
-            f"--model {name}: a {type(estimator).__name__} cannot be saved; `npf run` compares it"
-        )
     known = estimator.get_params(deep=False)
     if "progress" in known and "progress" not in settings:
         estimator.set_params(progress=True)
