@@ -174,7 +174,8 @@ def _distances(clouds: Clouds, estimator: Any, distance: Distance, seed: int) ->
     from pointforms.models import distribution_distances
 
     if distance is not Distance.forms:
-        return distribution_distances(clouds, distance.value, random_state=seed)
+        kind: Any = distance.value
+        return distribution_distances(clouds, kind, random_state=seed)
     if estimator is None:
         estimator = PointFormTransformer(epochs=0, random_state=seed).fit(clouds)
     return comparison_distances(estimator, clouds)
