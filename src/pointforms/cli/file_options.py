@@ -156,12 +156,16 @@ def takes_file_options(command: Callable[..., None]) -> Callable[..., None]:
         for name, kind in _PARAMETERS.items()
     ]
 
-    @wraps(command)
-    def with_options(**given: Any) -> None:
-        about_file = {name: given.pop(name) for name in _PARAMETERS}
-        command(**given, file=FileArguments(about_file))
+    wider = inspect.Signature(parameters)
 
-    with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    @wraps(command)
+    def with_options(*positional: Any, **given: Any) -> None:
+        bound = wider.bind(*positional, **given)
+        bound.apply_defaults()
+        about_file = {name: bound.arguments.pop(name) for name in _PARAMETERS}
+        command(**bound.arguments, file=FileArguments(about_file))
+
+    with_options.__signature__ = wider  # type: ignore[attr-defined]
     with_options.__annotations__ = {one.name: one.annotation for one in parameters}
     del with_options.__wrapped__  # or typer looks at the command itself
     return with_options
