@@ -126,6 +126,7 @@ class Store(Protocol):
 
     sizes: Tensor  # number of points of each cloud
     stackable: bool  # whether batches of several fits can be stacked
+    parts: int  # number of parts of a batch, each with clouds of similar size
 
     @property
     def features(self) -> int:
@@ -136,6 +137,9 @@ class Store(Protocol):
 
         A batch that can be stacked is a tuple of tensors, which torch.func can map over.
         """
+
+    def gather_parts(self, index: Tensor) -> Any:
+        """Gather a batch of the clouds of index (..., B), which ascend in size, in parts."""
 
     def numbers(self) -> int:
         """Return how many numbers a batch holds per point."""
