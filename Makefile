@@ -4,7 +4,7 @@ PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --con
 INPUTS := pyproject.toml constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo test test-slow fuzz check bench docs clean help
+.PHONY: demo test test-slow fuzz check bench docs dist clean help
 
 demo: .venv/installed-demo  ## estimate a Gram field, train, compare models, write demo/report.html
 	.venv/bin/npf demo
@@ -30,11 +30,16 @@ bench: .venv/installed-test  ## measure accuracy, speed, memory and scaling agai
 docs: .venv/installed-docs  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 
+dist: .venv/installed-dev  ## build the wheel and the source distribution into dist/, and check them
+	rm -rf build dist
+	.venv/bin/python -m build
+	.venv/bin/python -m twine check --strict dist/*
+
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 clean:  ## remove .venv and everything that was built
-	rm -rf .venv demo build site *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv demo build dist site *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

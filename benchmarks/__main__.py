@@ -10,6 +10,8 @@ _ALL = (
     "defaults",
     "speed",
     "memory",
+    "large-anndata",
+    "landmarks",
     "learning",
     "prediction",
     "parts",

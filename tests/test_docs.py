@@ -13,13 +13,17 @@ import sys
 import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
 import typer
 import yaml
+from docs.hooks.cells import split
+from docs.hooks.equations import on_page_content
 from docs.refresh_results import STUDIES, refreshed, tables_of
+from mkdocs.exceptions import PluginError
 from tests.helpers.public_names import public_objects
 
 from pointforms.bench import read_csv
@@ -28,6 +32,7 @@ from pointforms.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+TUTORIALS = sorted((DOCS / "tutorials").glob("*.py"))
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 SUMMARIES = ("random-forest", "logistic-regression", "svm")
 # Generated results contain no commands for the reader.
@@ -39,18 +44,28 @@ FENCE = re.compile(r"^```(?P<kind>.*?)\n(?P<text>.*?)^```", re.MULTILINE | re.DO
 CODE = re.compile(r"`(?P<path>[\w/.]+/|[\w/.]*\w\.(?:py|toml|md))(?::(?P<name>\w+))?`")
 
 
-def blocks(page: Path, kind: str) -> list[str]:
+def fenced(text: str, kind: str) -> list[str]:
     """Fenced blocks of exactly this kind; ```{.python .no-run} is not ```python."""
-    return [m["text"] for m in FENCE.finditer(page.read_text("utf-8")) if m["kind"] == kind]
+    return [m["text"] for m in FENCE.finditer(text) if m["kind"] == kind]
+
+
+def blocks(page: Path, kind: str) -> list[str]:
+    return fenced(page.read_text("utf-8"), kind)
+
+
+def prose(tutorial: Path) -> str:
+    return "\n\n".join(cell.text for cell in split(tutorial.read_text("utf-8")) if cell.prose)
 
 
 def commands() -> list[tuple[str, str]]:
     """Every line of a shell block that runs npf, with its page."""
+    texts = {page: page.read_text("utf-8") for page in (*PAGES, README, CONTRIBUTING)}
+    texts |= {tutorial: prose(tutorial) for tutorial in TUTORIALS}
     lines = [
         (str(page.relative_to(ROOT)), line)
-        for page in (*PAGES, README, CONTRIBUTING)
-        for text in blocks(page, "sh")
-        for line in text.splitlines()
+        for page, text in texts.items()
+        for block in fenced(text, "sh")
+        for line in block.splitlines()
     ]
     return [(page, line) for page, line in lines if line.startswith("npf ")]
 
@@ -76,13 +91,14 @@ class Links(HTMLParser):
             self.loads.append(values["href"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module")  # tests/test_site.py builds it with the results of the tutorials
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
     pytest.importorskip("mkdocstrings_handlers.python")
     result = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)],
-        cwd=ROOT, capture_output=True, text=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        cwd=ROOT, capture_output=True, text=True,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "RUN_TUTORIALS": "false"},
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert "WARNING" not in result.stderr
@@ -100,8 +116,68 @@ def nav_pages(entries: list) -> list[str]:
 def test_the_menu_lists_every_page_once():
     listed = nav_pages(yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), yaml.BaseLoader)["nav"])
     assert len(listed) == len(set(listed))
-    assert {DOCS / page for page in listed} >= {*PAGES, *(DOCS / "results").glob("*.md")}
-    assert all((DOCS / page).is_file() for page in listed)
+    made = {tutorial.with_suffix(".md") for tutorial in TUTORIALS}  # when the site is built
+    assert len(made) >= 6
+    assert {DOCS / page for page in listed} >= {*PAGES, *made, *(DOCS / "results").glob("*.md")}
+    assert all((DOCS / page).is_file() for page in listed if DOCS / page not in made)
+
+
+def test_tutorials_have_a_title_and_say_what_is_simulated():
+    for tutorial in TUTORIALS:
+        text = prose(tutorial)
+        assert text.startswith("# "), tutorial.name
+        assert text.count("\n# ") == 0, tutorial.name
+        simulates = "def simulate(" in tutorial.read_text("utf-8")
+        assert not simulates or "**simulated**" in text, tutorial.name
+
+
+def test_a_script_is_divided_into_prose_and_code():
+    cells = split("import this\n# %% [markdown]\n# # Title\n#\n# Text.\n\n# %%\nx = 1\n# why\n")
+    assert [(cell.prose, cell.text) for cell in cells] == [
+        (True, "# Title\n\nText."),
+        (False, "x = 1\n# why"),
+    ]
+
+
+def typeset(latex: str) -> str:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
+    return on_page_content(f'<span class="arithmatex">\\({latex}\\)</span>', page=page)
+
+
+def test_equations_become_mathml():
+    assert "<msub><mi>C</mi>" in typeset("C_{ab}")
+    assert "<mi>a</mi><mo>&#x0003C;</mo><mi>b</mi>" in typeset("a &lt; b")
+
+
+@pytest.mark.parametrize("latex", [r"\unknown{x}", r"\left( x", r"\binom{D}{k}^2"])
+def test_an_equation_that_cannot_be_typeset_stops_the_build(latex):
+    with pytest.raises(PluginError, match=r"page\.md: the equation"):
+        typeset(latex)
+
+
+def test_equations_of_the_site_are_typeset(site):
+    page = (site / "concepts.html").read_text("utf-8")
+    assert page.count('<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"') >= 4
+    for path in site.rglob("*.html"):
+        text = path.read_text("utf-8")
+        assert "arithmatex" not in text, path.name
+        assert "$$" not in text, path.name
+
+
+def test_every_command_and_option_is_listed(site):
+    page = (site / "reference" / "commands.html").read_text("utf-8")
+    left, seen = [("npf", typer.main.get_command(app))], 0
+    while left:
+        name, command = left.pop()
+        heading = re.search(rf"<h[2-4] id=\"[^\"]*\"><code>{re.escape(name)}</code>", page)
+        assert heading, name
+        section = page[heading.end() :].partition("<h")[0]
+        left += [(f"{name} {key}", sub) for key, sub in getattr(command, "commands", {}).items()]
+        for parameter in command.params:
+            if parameter.param_type_name == "option" and not parameter.hidden:
+                seen += 1
+                assert parameter.opts[0] in section, f"{name} {parameter.opts[0]}"
+    assert seen > 60
 
 
 def test_links_of_the_site_work(site):

@@ -65,6 +65,21 @@ def test_which_features(tmp_path):
     assert is_picture(tmp_path / "which-features.png")
 
 
+@pytest.mark.slow
+def test_compare_with_patpy(tmp_path):
+    pytest.importorskip("patpy")
+    printed = run("compare_with_patpy", tmp_path)
+    assert "SIMULATED" in printed
+    lines = re.findall(r"^(\w+) +([\d. ]+)$", printed, re.M)
+    scores = {name: [float(x) for x in values.split()] for name, values in lines}
+    # pseudobulk sees the mean, composition the types; only the point-forms see the shape as well
+    assert scores["Pseudobulk"][1] > 0.9
+    assert scores["CellGroupComposition"][0] > 0.9
+    assert scores["PointFormRepresentation"][2] > 0.9
+    assert max(scores["Pseudobulk"][2], scores["CellGroupComposition"][2]) < 0.6
+    assert is_picture(tmp_path / "patients-by-forms.png")
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda p: p.stem)
 def test_examples_are_short_and_describe_their_options(path):
     assert len(path.read_text("utf-8").splitlines()) < 60

@@ -17,8 +17,10 @@ FUNCTIONS = {
     "gram_fields",
     "inner",
     "inner_global",
+    "incomplete_clouds",
     "laplacian",
     "load",
+    "save",
     "read_anndata",
     "read_fcs",
     "read_npz",
@@ -45,8 +47,12 @@ MODULES = {
     "manifolds",
     "models",
     "nn",
+    "pl",
     "plot",
+    "preprocessing",
+    "pp",
     "tasks",
+    "tl",
 }
 HEAVY = ("numpy", "torch", "sklearn", "pandas", "scipy", "matplotlib", "pyarrow")
 FIELD = (

@@ -71,3 +71,19 @@ def test_the_frame_of_a_cloud_leaves_out_its_place(clouds, rng):
         [[[1.0], [2.0], [6.0]]]
     )
     np.testing.assert_allclose(line, [np.std([1, 2, 6]), -1])
+
+
+def test_weighted_summaries_are_those_of_copies():
+    rng = np.random.default_rng(7)
+    points, counts = rng.normal(size=(50, 3)), rng.integers(1, 6, 50)
+    model = PooledSummaries(quantiles=[0, 1]).fit([points])
+    weighted = model.transform(pf.Clouds.from_list([points], weights=[counts]))
+    copies = model.transform([np.repeat(points, counts, 0)])
+    np.testing.assert_allclose(weighted, copies)
+    assert not np.allclose(weighted, model.transform([points]), atol=1e-3)
+    fields = pf.gram_fields(pf.Clouds.from_list([points], weights=[counts]), neighbors=8)
+    np.testing.assert_allclose(model.transform(fields), copies)
+    same = pf.Clouds.from_list([points], weights=[np.full(50, 3.0)])
+    np.testing.assert_array_equal(
+        PooledSummaries().fit_transform(same), PooledSummaries().fit_transform([points])
+    )

@@ -8,6 +8,7 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-# Estimators and tasks of higher rooms join their registries; nothing heavy is imported.
+# Estimators and tasks join the registries of lower rooms; nothing heavy is imported.
 import pointforms.models.portfolio  # noqa: E402
-import pointforms.paper.organoids.catalogue  # noqa: E402, F401
+import pointforms.paper.organoids.catalogue  # noqa: E402
+import pointforms.preprocessing  # noqa: E402, F401

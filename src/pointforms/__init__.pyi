@@ -11,6 +11,7 @@ from . import (
     models as models,
     nn as nn,
     plot as plot,
+    preprocessing as preprocessing,
     tasks as tasks,
 )
 from ._version import __version__ as __version__
@@ -20,6 +21,7 @@ from .estimators import (
     PointFormRegressor as PointFormRegressor,
     PointFormTransformer as PointFormTransformer,
     load as load,
+    save as save,
 )
 from .geometry import (
     PAPER_SETTINGS as PAPER_SETTINGS,
@@ -31,6 +33,7 @@ from .geometry import (
     gram_fields as gram_fields,
     laplacian as laplacian,
 )
+from .incomplete import incomplete_clouds as incomplete_clouds
 from .io import (
     read_anndata as read_anndata,
     read_fcs as read_fcs,
@@ -46,3 +49,4 @@ from .pairing import (
     inner as inner,
     inner_global as inner_global,
 )
+from .scverse import pl as pl, pp as pp, tl as tl

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from pointforms.tensors import as_tensor
+from pointforms.weights import keep_weights
 
 CloudLike = Any  # (n, D): anything NumPy or torch can read as a table of numbers
 
@@ -24,6 +25,7 @@ def as_cloud(
     """Check one cloud and return it as a finite floating-point tensor (n, D).
 
     float32 stays float32, everything else becomes float64. The tensor is a copy, without gradients.
+    It carries the weights of its points, if those that are given do.
 
     Parameters
     ----------
@@ -75,7 +77,7 @@ def as_cloud(
             f"{name} has an extent of {extent:.3g}, at the end of the range of {tensor.dtype}: "
             "rescale the points"
         )
-    return tensor
+    return keep_weights(tensor, points)
 
 
 def features_of(cloud: Any) -> int | None:
@@ -111,7 +113,9 @@ def _refuse_non_finite(tensor: Tensor, name: str, feature_names: Sequence[str] |
         i, j = bad[0].tolist()
         named = feature_names is not None and j < len(feature_names)
         feature = repr(feature_names[j]) if named and feature_names is not None else j
+        value = float(tensor[i, j])
+        hint = "; preprocessing.Impute fills missing values" if value != value else ""
         raise ValueError(
-            f"{name} has {len(bad)} non-finite values, the first ({float(tensor[i, j])}) at "
-            f"point {i}, feature {feature}"
+            f"{name} has {len(bad)} non-finite values, the first ({value}) at "
+            f"point {i}, feature {feature}{hint}"
         )

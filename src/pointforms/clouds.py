@@ -14,6 +14,7 @@ from pointforms.cloud import CloudLike, as_cloud, column_names_of
 from pointforms.loadings import Loadings
 from pointforms.support.options import shown
 from pointforms.tensors import describe
+from pointforms.weights import checked_weights, keep_weights, weights_of, with_weights
 
 
 def as_clouds(
@@ -45,15 +46,14 @@ def as_clouds(
     >>> [len(cloud) for cloud in as_clouds([[[0, 1], [2, 3]], [[4, 5], [6, 7], [8, 9]]])]
     [2, 3]
     """
-    clouds = _listed(clouds)
+    clouds = listed_clouds(clouds)
     if isinstance(clouds, Clouds):
         ids, feature_names = clouds.ids, clouds.feature_names
     else:
         clouds = _in_common_order(clouds)
 
     def name(i: int) -> str:
-        named = ids is not None and i < len(ids) and ids[i] != str(i)
-        return f"cloud {i} ({ids[i]!r})" if named and ids is not None else f"cloud {i}"
+        return _cloud_name(i, ids)
 
     checked = [
         as_cloud(c, name(i), distinct=distinct, feature_names=feature_names)
@@ -68,6 +68,32 @@ def as_clouds(
         if cloud.device != first.device:
             raise ValueError(f"{name(i)} is on {cloud.device}, {name(0)} on {first.device}")
     return checked
+
+
+def check_each(clouds: Clouds) -> None:
+    """Check clouds as :func:`as_clouds` does, one after another, so that no copy of all is made.
+
+    Parameters
+    ----------
+    clouds : Clouds
+        The clouds. They may have a single point, or equal points.
+
+    Examples
+    --------
+    >>> check_each(Clouds(torch.tensor([[0.0], [torch.inf]]), torch.tensor([0, 2]), ("a",), ("x",)))
+    Traceback (most recent call last):
+    ValueError: cloud 0 ('a') has 1 non-finite values, the first (inf) at point 1, feature 'x'
+    """
+    for i, cloud in enumerate(clouds):
+        as_cloud(
+            cloud, _cloud_name(i, clouds.ids), distinct=False, feature_names=clouds.feature_names
+        )
+
+
+def _cloud_name(i: int, ids: Sequence[str] | None) -> str:
+    """Return what error messages call cloud i."""
+    named = ids is not None and i < len(ids) and ids[i] != str(i)
+    return f"cloud {i} ({ids[i]!r})" if named and ids is not None else f"cloud {i}"
 
 
 def cloud_list(clouds: Any) -> Sequence[Any]:
@@ -91,7 +117,7 @@ def cloud_list(clouds: Any) -> Sequence[Any]:
     Traceback (most recent call last):
     ValueError: clouds has shape (5, 2), like one cloud: pass it as [cloud]
     """
-    listed = _listed(clouds)
+    listed = listed_clouds(clouds)
     if isinstance(listed, Clouds) or column_names_of(listed[0]) is None:
         return listed
     return Clouds.from_list(listed)
@@ -118,7 +144,7 @@ def _in_common_order(clouds: Sequence[Any]) -> Sequence[Any]:
     return ordered
 
 
-def _listed(clouds: Any) -> Sequence[Any]:
+def listed_clouds(clouds: Any) -> Sequence[Any]:
     """Return clouds as a sequence that is not empty, or raise an error."""
     scalar = isinstance(clouds, str | bytes) or getattr(clouds, "ndim", None) == 0
     if scalar or not isinstance(clouds, Iterable):
@@ -140,7 +166,8 @@ def plain_clouds(clouds: Any) -> list[Tensor]:
     Parameters
     ----------
     clouds : Clouds, iterable of clouds, or sequence of objects with an attribute `points`
-        Clouds are checked; the points of other objects were checked before.
+        Clouds are checked; the points of other objects were checked before. Tensors carry the
+        weights of their points, if there are any.
 
     Returns
     -------
@@ -155,7 +182,7 @@ def plain_clouds(clouds: Any) -> list[Tensor]:
     """
     first = clouds[0] if isinstance(clouds, Sequence) and clouds else None
     if isinstance(getattr(first, "points", None), Tensor):
-        return [item.points for item in clouds]
+        return [keep_weights(item.points, item) for item in clouds]
     return as_clouds(clouds, distinct=False)
 
 
@@ -178,6 +205,9 @@ class Clouds(Sequence[Tensor]):
         One name per column.
     loadings : Loadings or None, default None
         What the columns are made of, if they are components of other features.
+    weights : Tensor or None, shape (N,), default None
+        The mass that each point stands for, such as the number of cells of a landmark; positive.
+        None weighs all points equally. The tensors of single clouds carry their own.
 
     Examples
     --------
@@ -194,6 +224,7 @@ class Clouds(Sequence[Tensor]):
     ids: tuple[str, ...]
     feature_names: tuple[str, ...]
     loadings: Loadings | None = None
+    weights: Tensor | None = None
 
     @classmethod
     def from_list(
@@ -201,6 +232,7 @@ class Clouds(Sequence[Tensor]):
         clouds: Iterable[CloudLike],
         ids: Sequence[object] | None = None,
         feature_names: Sequence[object] | None = None,
+        weights: Sequence[Any] | None = None,
     ) -> Clouds:
         """Join arrays or tensors (n_i, D). If one of them is float64, all become float64.
 
@@ -212,14 +244,19 @@ class Clouds(Sequence[Tensor]):
             One name per cloud; None numbers them from 0.
         feature_names : sequence or None, default None
             One name per column; None takes the columns of data frames, and calls others x0, x1, …
+        weights : sequence of array-like or None, each of shape (n_i,), default None
+            Weights of the points of each cloud; None for a cloud weighs its points by 1 each.
+            None for all takes those that tensors of another :class:`Clouds` carry.
 
         Examples
         --------
         >>> Clouds.from_list([[[0.0, 1.0]], [[2.0, 3.0], [4.0, 5.0]]]).ids
         ('0', '1')
+        >>> Clouds.from_list([[[2.0, 3.0], [4.0, 5.0]]], weights=[[500, 20]]).weights
+        tensor([500.,  20.], dtype=torch.float64)
         """
         if not isinstance(clouds, Clouds):
-            clouds = _listed(clouds)
+            clouds = listed_clouds(clouds)
             if feature_names is None:
                 feature_names = column_names_of(clouds[0])
         names, features = _texts("ids", ids), _texts("feature_names", feature_names)
@@ -231,6 +268,7 @@ class Clouds(Sequence[Tensor]):
             sizes.cumsum(0),
             _names("ids", names, len(checked), ""),
             _names("feature_names", features, D, "x"),
+            weights=_joined_weights(checked, weights),
         )
 
     @classmethod
@@ -290,7 +328,8 @@ class Clouds(Sequence[Tensor]):
         if not isinstance(index, SupportsIndex) or np.ndim(index) == 1:  # type: ignore[arg-type]
             return self._some(self._places(np.asarray(index)))
         b = range(len(self))[index]
-        return self.points[int(self.offsets[b]) : int(self.offsets[b + 1])]
+        own = slice(int(self.offsets[b]), int(self.offsets[b + 1]))
+        return with_weights(self.points[own], None if self.weights is None else self.weights[own])
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[b] for b in range(len(self)))
@@ -330,7 +369,8 @@ class Clouds(Sequence[Tensor]):
             )
         columns = [self.feature_names.index(name) for name in names]
         loadings = None if self.loadings is None else self.loadings.some(columns)
-        return Clouds(self.points[:, columns], self.offsets, self.ids, names, loadings)
+        points = self.points[:, columns]
+        return replace(self, points=points, feature_names=names, loadings=loadings)
 
     def at_least(self, points: int) -> Clouds:
         """Return the clouds that have at least this many points."""
@@ -353,23 +393,82 @@ class Clouds(Sequence[Tensor]):
             raise TypeError(f"the index has dtype {index.dtype}: expected whole numbers or bool")
         return [range(len(self))[b] for b in index.tolist()]
 
+    def take(self, indices: Any, axis: int = 0) -> Clouds:
+        """Return some clouds by their positions, as scikit-learn asks for them.
+
+        Parameters
+        ----------
+        indices : sequence of int
+            Positions of the clouds.
+        axis : int, default 0
+            Only 0, the axis of clouds.
+
+        Examples
+        --------
+        >>> Clouds.from_list([[[0.0]], [[1.0]], [[2.0]]]).take([2, 0]).ids
+        ('2', '0')
+        """
+        if axis != 0:
+            raise ValueError(f"axis={axis}: expected 0, the axis of clouds")
+        return self._some(self._places(np.asarray(indices)))
+
+    @property
+    def iloc(self) -> Clouds:
+        """The clouds themselves: with it, scikit-learn splits clouds without losing their names."""
+        return self
+
+    loc = iloc
+
     def _some(self, chosen: Sequence[int]) -> Clouds:
-        some = Clouds.from_list(
-            [self[b] for b in chosen], [self.ids[b] for b in chosen], self.feature_names
+        if not len(chosen):
+            raise ValueError("clouds is empty: expected at least one (n, D) array")
+        starts = self.offsets.tolist()
+        own = [slice(starts[b], starts[b + 1]) for b in chosen]
+        sizes = torch.tensor([0] + [rows.stop - rows.start for rows in own])
+        return replace(
+            self,
+            points=torch.cat([self.points[rows] for rows in own]),
+            offsets=sizes.cumsum(0).to(self.offsets.device),
+            ids=tuple(self.ids[b] for b in chosen),
+            weights=(
+                None if self.weights is None else torch.cat([self.weights[rows] for rows in own])
+            ),
         )
-        return replace(some, loadings=self.loadings)
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> Clouds:
         """Return the same clouds on another device or in another precision."""
         points = self.points.to(device=device, dtype=dtype)
-        return replace(self, points=points, offsets=self.offsets.to(device))
+        weights = None if self.weights is None else self.weights.to(device)
+        return replace(self, points=points, offsets=self.offsets.to(device), weights=weights)
 
     def __repr__(self) -> str:
         low, high = int(self.sizes.min()), int(self.sizes.max())
         size = f"{low}" if low == high else f"{low}-{high}"
-        return f"Clouds({len(self)} clouds of {size} points in R^{self.points.shape[1]})"
+        weighted = "" if self.weights is None else "weighted "
+        return f"Clouds({len(self)} clouds of {size} {weighted}points in R^{self.points.shape[1]})"
+
+
+def _joined_weights(clouds: Sequence[Tensor], given: Sequence[Any] | None) -> Tensor | None:
+    """Return the weights of all points (N,), given or carried by the clouds; None without any."""
+    if given is None:
+        own = [weights_of(cloud) for cloud in clouds]
+    elif isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+        raise TypeError(f"weights is {describe(given)}: expected one array (n_i,) per cloud")
+    elif len(given) != len(clouds):
+        raise ValueError(f"weights has {len(given)} entries: expected {len(clouds)}, one per cloud")
+    else:
+        own = [
+            None if one is None else checked_weights(one, len(cloud), f"weights of cloud {i}")
+            for i, (one, cloud) in enumerate(zip(given, clouds, strict=True))
+        ]
+    if all(one is None for one in own):
+        return None
+    ones = [cloud.new_ones(len(cloud), dtype=torch.float64) for cloud in clouds]
+    return torch.cat(
+        [one if mine is None else mine.to(one) for one, mine in zip(ones, own, strict=True)]
+    )
 
 
 def _names(what: str, given: list[str] | None, count: int, prefix: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from pointforms.bench import running
 from pointforms.bench.fitting import failed
 from pointforms.bench.local_engine import LocalEngine
 from pointforms.bench.manifest import read_manifest
-from pointforms.bench.records import Record, Row, Unit
+from pointforms.bench.records import Record, Row, Size, Unit
 from pointforms.bench.running import log_path, run
 from pointforms.bench.store import Store
 from pointforms.bench.store_file import StoreError
@@ -168,7 +168,7 @@ def test_tasks_are_read_before_anything_is_claimed(store, tmp_path, monkeypatch)
         return ((fold, 0),)
 
     (tmp_path / "columns.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "class.csv").write_text("cloud,label,x\n1,a,2\n2,a,3\n")
+    (tmp_path / "class.csv").write_text("cloud,label,x\n1,a,2\n1,a,0\n2,a,3\n2,a,1\n")
     write(load("colocated", clouds=20, points=4), tmp_path / "right.npz")
     engine = Engine()
     for wrong, error, message in (
@@ -184,7 +184,7 @@ def test_tasks_are_read_before_anything_is_claimed(store, tmp_path, monkeypatch)
     assert (engine.units, store.runs(), store.keys()) == ([], [], frozenset())
     assert numbers(run([unit("right.npz")], store, engine)) == (1, 0, 0)
 
-    monkeypatch.setattr(running, "find", None)  # what is in the store is not read again
+    monkeypatch.setattr(Size, "load", None)  # what is in the store is not read again
     assert numbers(run([unit("right.npz")], store, engine)) == (0, 0, 1)
     assert numbers(run([unit("right.npz", 1)], store, engine)) == (1, 0, 0)  # nor what was checked
 

@@ -58,7 +58,8 @@ def test_a_file_name_that_is_no_text_is_shown(here):
 
 def test_a_task_is_described_with_its_names(here):
     (here / "mine.csv").write_text(
-        f'cloud,label,"{EVIL}"\n' + "".join(f'{i},"{EVIL}{i % 2}",{i}\n' * 3 for i in range(8))
+        f'cloud,label,"{EVIL}"\n'
+        + "".join(f'{i},"{EVIL}{i % 2}",{x}\n' for i in range(8) for x in (i, 0.5))
     )
     result = npf("tasks", "show", "mine.csv")
     assert result.exit_code == 0, result.output

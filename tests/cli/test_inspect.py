@@ -18,7 +18,7 @@ def test_inspect_lists_clouds(tmp_path, rng):
     )
     frame.to_parquet(tmp_path / "rings.parquet")
     printed = ok("inspect", tmp_path / "rings.parquet", "--cloud", "ring")
-    for text in ("left", "right", "200", "2 clouds of 200 points in R^3", "features: x, y, z"):
+    for text in ("left", "right", "200", "2 clouds of 200 points in R^3", "3: x, y, z"):
         assert text in printed
     chosen = ok("inspect", tmp_path / "rings.parquet", "--cloud", "ring", "--features", "x, y")
     assert "R^2" in chosen
@@ -27,20 +27,21 @@ def test_inspect_lists_clouds(tmp_path, rng):
     assert "… and 1 more" in few
     frame.assign(ring=["left"] * 399 + ["one"]).to_parquet(tmp_path / "few.parquet")
     few = ok("inspect", tmp_path / "few.parquet", "--cloud", "ring")
-    assert "1 clouds have fewer than 2 points" in few
+    assert "1 clouds dropped: fewer than 2 points (one)" in few
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["absent.parquet", "--cloud", "ring"], "no file 'absent.parquet'"),
-        (["absent.parquet"], "--cloud NAME"),
+        (["table.csv"], "--cloud NAME"),
         (["absent.npz"], "no file 'absent.npz'"),
         (["clouds.npz", "--neighbors", "many"], "neighbors='many'"),
     ],
 )
 def test_mistakes_are_explained(arguments, message, tmp_path, monkeypatch, rng):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("ring,x\na,1\na,2\n")
     save_npz(Clouds.from_list([rng.normal(size=(20, 2))]), "clouds.npz")
     assert message in refused("inspect", *arguments)
 

@@ -100,7 +100,8 @@ def test_long_commands_say_it_in_one_line(
     folder, monkeypatch, number, status, reason, patched, command
 ):
     monkeypatch.setattr(patched, interrupting(number))
-    monkeypatch.setattr("pointforms.cli.explain._load_classifier", lambda *_: None)
+    monkeypatch.setattr("pointforms.cli.explain._load_model", lambda *_: None)
+    monkeypatch.setattr("pointforms.cli.saved_models.provenance_of", lambda *_: None)
     (folder / "cells.csv").write_text("")
     result = npf(*command.split())
     names = command.split()[: 2 if command.startswith(("tasks", "pdo")) else 1]

@@ -9,8 +9,8 @@ import pytest
 from tests.helpers.commands import ok, refused
 
 from pointforms.bench.records import Row
+from pointforms.bench.running import checked_task
 from pointforms.bench.store import Store
-from pointforms.tasks import find
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -54,7 +54,10 @@ def test_fits_on_a_file_are_those_of_its_content():
     [
         ("a,b\n1,2\n", "npf run: mine.csv: no column 'cloud': the table has the columns 'a', 'b'"),
         ("cloud,x\n1,2\n", "npf run: mine.csv: no column 'label'"),
-        ("cloud,label,x\n1,a,2\n2,a,3\n", "npf run: mine.csv: column 'label' has only"),
+        (
+            "cloud,label,x\n1,a,2\n1,a,4\n2,a,3\n2,a,1\n",
+            "npf run: mine.csv: column 'label' has only",
+        ),
         (GROUPS, "npf run: mine.csv has 3 folds, and no fold 3: `--folds 3`"),
     ],
 )
@@ -68,17 +71,12 @@ def test_a_wrong_file_is_explained_before_anything_is_stored(content, message):
         assert (store.runs(), store.records()) == ([], [])
 
 
-def test_a_file_is_read_once_to_check_it(monkeypatch):
+def test_a_file_is_read_once_to_check_it():
     ok("tasks", "write", "colocated", "mine.npz", "--clouds", "20", "--points", "8")
-    reads = []
-
-    def reading(*arguments, **options):
-        reads.append(arguments)
-        return find(*arguments, **options)
-
-    monkeypatch.setattr("pointforms.bench.running.find", reading)
-    ok("run", "mine.npz", "logistic-regression", "svm", "--folds", "2")
-    assert len(reads) == 1
+    checked_task.cache_clear()
+    printed = ok("run", "mine.npz", "logistic-regression", "svm", "--folds", "2")
+    assert checked_task.cache_info().misses == 1
+    assert "label: arcs 10, segments 10 (classification)" in printed
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_the_list_fits_a_terminal_of_80_columns(monkeypatch):
 def test_a_task_is_written_shown_and_drawn_from_its_file(tmp_path):
     table = tmp_path / "quick.parquet"
     ok("tasks", "write", "rna-velocity-quick", table, "--clouds", "40", "--points", "8")
-    assert "base (20), perturbed (20)" in ok("tasks", "show", table)
+    assert "label: base 20, perturbed 20 (classification)" in ok("tasks", "show", table)
     ok("tasks", "draw", table, "colocated", "--out", tmp_path / "sheets")
     assert sorted(p.name for p in (tmp_path / "sheets").iterdir()) == ["colocated.png", "quick.png"]
     assert all(p.stat().st_size > 10_000 for p in (tmp_path / "sheets").iterdir())

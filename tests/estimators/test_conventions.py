@@ -6,6 +6,7 @@ scikit-learn's own `check_estimator` skips nearly all of its checks for input th
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 from functools import cache
 
@@ -33,6 +34,11 @@ from tests.helpers.tiny_estimators import (
 )
 
 import pointforms as pf
+from pointforms.models.classical import FeatureClassifier
+from pointforms.models.composition import Composition
+from pointforms.models.distances import DistributionVectors
+from pointforms.models.hodge import HodgeFeatures
+from pointforms.summaries import PooledSummaries
 
 CLOUDS = some_clouds()
 GROUPS = np.repeat(np.arange(8), 2)
@@ -115,6 +121,7 @@ class TestBeforeFit:
             "score": (CLOUDS, y),
             "comparison_matrices": (CLOUDS,),
             "prepare_for_prediction": (CLOUDS,),
+            "predict_out_of_fold": (CLOUDS,),
             "explain": (CLOUDS, y),
             "count_parameters": (),
             "get_feature_names_out": (),
@@ -122,6 +129,9 @@ class TestBeforeFit:
         }
         present = [method for method in calls if hasattr(estimator, method)]
         assert len(present) >= 3
+        assert "save" in present
+        predicts = {"explain", "predict_out_of_fold", "score", "predict"}
+        assert predicts <= set(present) or name == "PointFormTransformer"
         for method in present:
             with pytest.raises(NotFittedError):
                 getattr(estimator, method)(*calls[method])
@@ -313,16 +323,151 @@ class TestFeatureNames:
         model = tiny(name).fit(pf.Clouds.from_list(CLOUDS), targets(name), GROUPS)
         assert not hasattr(model, "feature_names_in_")
 
-    @pytest.mark.parametrize("name", [n for n in KINDS if n.startswith("PointForm")])
-    def test_names_are_saved(self, name, tmp_path):
-        tiny(name).fit(self.NAMED, targets(name)).save(tmp_path / "named")
-        again = pf.load(tmp_path / "named")
-        assert again.feature_names_in_.tolist() == ["CD3", "CD4", "CD8"]
+    @each_kind
+    def test_a_model_without_names_stays_without(self, name, tmp_path):
         fitted(name).save(tmp_path / "nameless")
         assert not hasattr(pf.load(tmp_path / "nameless"), "feature_names_in_")
 
 
+class TestOutOfFold:
+    @each_predictor
+    def test_training_clouds_are_predicted_by_models_without_them(self, name, tmp_path):
+        members = {"members": 2} if "members" in tiny(name).get_params() else {}
+        weights = np.where(np.arange(16) == 5, 0.0, 1.0)
+        model = tiny(name, **members).fit(CLOUDS, targets(name), GROUPS, weights)
+        found = model.predict_out_of_fold(CLOUDS)
+        assert found.shape == answers(model, CLOUDS).shape
+        assert np.isnan(found[5]).all()
+        known = np.delete(np.arange(16), 5)
+        assert np.isfinite(found[known]).all()
+        assert not np.allclose(found[known], answers(model, CLOUDS)[known])
+        turned = model.predict_out_of_fold([CLOUDS[i] for i in known[::-1]])
+        np.testing.assert_allclose(turned, found[known[::-1]], rtol=1e-4, atol=1e-6)
+        by_position = model.predict_out_of_fold([CLOUDS[i] for i in known], known)
+        np.testing.assert_allclose(by_position, found[known], rtol=1e-4, atol=1e-6)
+        with pytest.raises(ValueError, match="cloud 0 is not one of the 16 clouds of fit"):
+            model.predict_out_of_fold(doubled(CLOUDS))
+        model.save(tmp_path)
+        again = pf.load(tmp_path).predict_out_of_fold(CLOUDS)
+        np.testing.assert_allclose(again, found, rtol=1e-5, atol=1e-6)
+
+
+class TestSaving:
+    @each
+    def test_a_loaded_estimator_says_the_same(self, name, tmp_path):
+        model = tiny(name).fit(TestFeatureNames.NAMED, targets(name), GROUPS)
+        model.save(tmp_path / "model")
+        again = pf.load(tmp_path / "model")
+        assert type(again) is type(model)
+        assert again.feature_names_in_.tolist() == ["CD3", "CD4", "CD8"]
+        expected = answers(model, CLOUDS)
+        np.testing.assert_allclose(answers(again, CLOUDS), expected, rtol=1e-6, atol=1e-9)
+        other = TestFeatureNames.NAMED.in_order(["CD8", "CD3", "CD4"])
+        np.testing.assert_allclose(answers(again, other), expected, rtol=1e-6, atol=1e-9)
+        if name in CLASSIFIERS:
+            np.testing.assert_array_equal(again.classes_, model.classes_)
+        pf.save(again, tmp_path / "again")  # what was loaded can be saved
+        once_more = answers(pf.load(tmp_path / "again"), CLOUDS)
+        np.testing.assert_array_equal(once_more, answers(again, CLOUDS))
+        assert all_options(clone(again)) == all_options(again)
+
+    @pytest.mark.parametrize("name", slow_besides(["svm", "random-forest", "mlp"], CLASSIFIERS))
+    def test_three_classes_with_text(self, name, tmp_path):
+        y = np.array(["a", "b", "c"])[np.arange(16) % 3]
+        model = tiny(name).fit(CLOUDS, y)
+        model.save(tmp_path)
+        expected = model.predict_proba(CLOUDS)
+        again = pf.load(tmp_path)
+        np.testing.assert_allclose(again.predict_proba(CLOUDS), expected, rtol=1e-6, atol=1e-9)
+        assert again.predict(CLOUDS).tolist() == model.predict(CLOUDS).tolist()
+
+    @each_kind
+    def test_behind_preprocessing(self, name, tmp_path):
+        pipe = make_pipeline(pf.preprocessing.Arcsinh(2.0), tiny(name))
+        pipe.fit(TestFeatureNames.NAMED, targets(name))
+        pf.save(pipe, tmp_path)
+        again = pf.load(tmp_path)
+        np.testing.assert_allclose(
+            answers(again, CLOUDS), answers(pipe, CLOUDS), rtol=1e-6, atol=1e-9
+        )
+
+    @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+    @pytest.mark.parametrize(("umask", "expected"), [(0o022, 0o644), (0o027, 0o640)])
+    def test_files_have_the_permissions_of_the_umask(self, umask, expected, tmp_path):
+        before = os.umask(umask)
+        try:
+            fitted("PointFormTransformer").save(tmp_path / "model")
+        finally:
+            os.umask(before)
+        modes = {file.stat().st_mode & 0o777 for file in (tmp_path / "model").iterdir()}
+        assert modes == {expected}
+
+    def test_steps_of_others_are_refused_by_name(self, tmp_path):
+        pipe = make_pipeline(tiny("PointFormTransformer"), LogisticRegression())
+        pipe.fit(CLOUDS, targets("PointFormClassifier"))
+        with pytest.raises(ValueError, match="its step 'logisticregression' is a LogisticRegr"):
+            pf.save(pipe, tmp_path)
+        with pytest.raises(NotFittedError):
+            pf.save(make_pipeline(pf.preprocessing.Log(), tiny("mlp")), tmp_path)
+        assert list(tmp_path.iterdir()) == []
+
+
+# features of clouds that classifiers of the registry stand on
+FEATURES = {
+    "summaries": PooledSummaries(),
+    "summaries in the frame of the cloud": PooledSummaries(frame="cloud", covariance=False),
+    "composition": Composition(clusters=3, random_state=0),
+    "wasserstein": DistributionVectors(directions=2, levels=4, random_state=0),
+    "energy": DistributionVectors(distance="sliced-energy", directions=2, levels=4, frame="both"),
+    "mmd": DistributionVectors(distance="mmd", directions=2, random_state=0, scale=None),
+    "hodge": HodgeFeatures(degrees=(0, 1), max_features=20, neighbors=4, dimension=1),
+    "point-forms": pf.PointFormTransformer(forms=2, neighbors=4, dimension=1, epochs=0),
+}
+
+
+class TestFeatures:
+    @pytest.mark.parametrize("name", FEATURES)
+    def test_every_feature_has_a_name(self, name):
+        features = clone(FEATURES[name])
+        with pytest.raises(NotFittedError):
+            features.get_feature_names_out()
+        values = np.asarray(features.fit(TestFeatureNames.NAMED).transform(CLOUDS))
+        names = features.get_feature_names_out()
+        assert len(set(names)) == len(names) == values.shape[1]
+        frame = clone(features).set_output(transform="pandas").fit_transform(CLOUDS)
+        assert frame.shape == values.shape
+
+    @pytest.mark.parametrize("name", FEATURES)
+    def test_a_classifier_on_them_is_saved(self, name, tmp_path):
+        model = FeatureClassifier(features=clone(FEATURES[name]), random_state=0)
+        model.fit(CLOUDS, np.arange(16) % 2).save(tmp_path)
+        np.testing.assert_allclose(
+            pf.load(tmp_path).predict_proba(CLOUDS), model.predict_proba(CLOUDS), rtol=1e-9
+        )
+
+    def test_names_of_summaries_say_what_they_are(self):
+        summaries = PooledSummaries(quantiles=[0.5]).fit(TestFeatureNames.NAMED)
+        names = summaries.get_feature_names_out().tolist()
+        values = dict(zip(names, summaries.transform(CLOUDS).T, strict=True))
+        np.testing.assert_allclose(values["mean CD4"], [c[:, 1].mean() for c in CLOUDS])
+        np.testing.assert_allclose(values["quantile 0.5 CD8"], [np.median(c[:, 2]) for c in CLOUDS])
+        expected = [np.cov(c.T, ddof=0)[0, 2] for c in CLOUDS]
+        np.testing.assert_allclose(values["covariance CD3 CD8"], expected)
+
+
 class TestTransformer:
+    def test_the_output_is_kept_by_a_file(self, tmp_path):
+        model = tiny("PointFormTransformer").set_output(transform="pandas").fit(CLOUDS)
+        model.save(tmp_path)
+        frame = pf.load(tmp_path).transform(CLOUDS)
+        assert frame.columns.tolist() == model.get_feature_names_out().tolist()
+
+    def test_a_pipeline_passes_its_output_on(self):
+        pipe = make_pipeline(pf.preprocessing.Arcsinh(), tiny("PointFormTransformer"))
+        frame = pipe.set_output(transform="pandas").fit(CLOUDS).transform(CLOUDS)
+        assert isinstance(frame, pd.DataFrame)
+        assert frame.columns.tolist() == pipe.get_feature_names_out().tolist()
+
     def test_features_have_names(self):
         model = fitted("PointFormTransformer")
         names = model.get_feature_names_out()

@@ -77,10 +77,11 @@ def test_whole_weights_are_copies_to_linear_and_kernel_heads(head, wide, rng, mo
     folds = [(np.arange(6), np.arange(6, 12)), (np.arange(6, 12), np.arange(6))]
     copied = [tuple(np.flatnonzero(np.isin(copies, part)) for part in fold) for fold in folds]
     fit = classical._HEADS[head]
-    model, chosen, loss = fit(X, y, folds, 0, weights.astype(float))
-    other, same, value = fit(X[copies], y[copies], copied, 0)
+    model, chosen, loss, inner = fit(X, y, folds, 0, weights.astype(float))
+    other, same, value, of_copies = fit(X[copies], y[copies], copied, 0)
     assert chosen == pytest.approx(same)
     assert loss == pytest.approx(value, rel=1e-3)
+    np.testing.assert_allclose(inner[copies], of_copies, atol=2e-3)
     np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=2e-3)
 
 

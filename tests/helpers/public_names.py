@@ -12,11 +12,15 @@ PUBLIC_MODULES = (
     "pointforms.geometry",
     "pointforms.nn",
     "pointforms.estimators",
+    "pointforms.preprocessing",
     "pointforms.explain",
     "pointforms.plot",
     "pointforms.tasks",
     "pointforms.models",
     "pointforms.bench",
+    "pointforms.scverse.pp",
+    "pointforms.scverse.tl",
+    "pointforms.scverse.pl",
 )
 
 

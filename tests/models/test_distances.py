@@ -108,3 +108,15 @@ def test_learns_classes_that_differ_in_shape(rng, kind):
 def test_refusals(rng):
     with pytest.raises(ValueError, match="distance='hausdorff': expected one of"):
         DistributionVectors(distance="hausdorff").fit([rng.normal(size=(4, 2))])
+
+
+def test_distances_between_clouds_are_those_of_their_vectors(rng):
+    from pointforms.models import distribution_distances
+
+    clouds = [rng.normal(size=(30, 2)) + shift for shift in (0.0, 0.0, 4.0)]
+    for distance in ("sliced-wasserstein", "sliced-energy", "mmd"):
+        D = distribution_distances(clouds, distance, random_state=1)
+        vectors = DistributionVectors(distance=distance, random_state=1).fit_transform(clouds)
+        np.testing.assert_allclose(D[0, 2], np.linalg.norm(vectors[0] - vectors[2]))
+        np.testing.assert_array_equal(D, D.T)
+        assert D[0, 1] < D[0, 2]

@@ -55,8 +55,12 @@ def test_own_data(kind, table, tmp_path):
 
 
 def test_every_cloud_is_a_group_if_none_is_named(table):
-    task = pf.tasks.read(table, "sample", "response")
+    task = pf.tasks.read(table.rename(columns={"patient": "name"}), "sample", "response")
     assert len(set(task.groups)) == 12
+    assert task.summary.entries["groups"] == "none: every cloud is a group of its own"
+    guessed = pf.tasks.read(table, "sample", "response")
+    assert len(set(guessed.groups)) == 6
+    assert "taken by its name" in guessed.summary.entries["groups"]
     assert task.feature_names == ("cd3", "cd4")
 
 
@@ -212,3 +216,34 @@ def test_files_larger_than_the_limit_are_not_read(suffix, table, tmp_path):
     with pytest.raises(ValueError, match=rf"mine\{suffix}' declares arrays of"):
         pf.tasks.read(file, **columns, max_bytes=1000)
     assert len(pf.tasks.read(file, **columns, max_bytes=10**5)) == 12
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npz"])
+def test_names_and_numbers_survive(suffix, table, tmp_path):
+    months = table.assign(months=table.groupby("sample").cd3.transform("mean"))
+    task = pf.tasks.read(months, "sample", "months", drop=["response"])
+    assert task.regression
+    pf.tasks.write(task, tmp_path / f"mine{suffix}")
+    again = pf.tasks.read(tmp_path / f"mine{suffix}")
+    assert again.ids == task.ids == tuple(f"s{i:02d}" for i in range(12))
+    np.testing.assert_allclose(again.labels, task.labels, rtol=1e-12)
+    np.testing.assert_array_equal(again.folds, task.folds)
+
+
+def test_covariates_and_batches_are_kept(table):
+    more = table.assign(age=np.repeat(np.arange(12) + 40, 8), plate=np.repeat(["a", "b"], 48))
+    task = pf.tasks.read(more, **COLUMNS, covariates=["age"], batch="plate")
+    assert task.covariates["age"].tolist() == list(range(40, 52))
+    assert task.batch.tolist() == ["a"] * 6 + ["b"] * 6
+
+
+def test_genes_of_anndata_are_chosen_by_name(rng):
+    cells = anndata.AnnData(rng.normal(size=(40, 3)))
+    cells.var_names = ["CD3", "CD4", "CD8"]
+    cells.obs["cloud"] = np.repeat([f"c{i}" for i in range(10)], 4)
+    cells.obs["label"] = np.repeat(list("ab") * 5, 4)
+    task = pf.tasks.read(cells, features=["CD8", "CD3"])
+    assert task.feature_names == ("CD8", "CD3")
+    np.testing.assert_array_equal(task.clouds[0], cells.X[:4][:, [2, 0]])
+    with pytest.raises(TypeError, match="SpatialData is not supported yet"):
+        pf.tasks.read(type("SpatialData", (), {})())

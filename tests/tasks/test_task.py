@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -47,3 +49,22 @@ def test_bad_splits_are_refused():
     parts = np.where(np.arange(12) < 3, "train", "test")
     with pytest.raises(ValueError, match="group 1 has clouds in the parts of the split 'test', 't"):
         made(split=parts)
+
+
+def test_clouds_have_names(rng):
+    task = pf.tasks.load("colocated", clouds=20, points=8)
+    assert task.ids == tuple(map(str, range(20)))
+    with pytest.raises(ValueError, match="ids of 'colocated' are 1 names for 20 clouds"):
+        replace(task, ids=("a",) * 20)
+    with pytest.raises(ValueError, match=r"batch of 'colocated' has shape \(3,\)"):
+        replace(task, batch=np.zeros(3))
+
+
+def test_numbers_to_predict_have_grouped_folds(rng):
+    clouds = [rng.normal(size=(5, 2)) for _ in range(12)]
+    task = pf.tasks.Task("mine", clouds, rng.normal(size=12), np.arange(12) // 3, ("x", "y"), ())
+    assert task.regression
+    assert repr(task) == "Task('mine': 12 clouds of 5 points in R^2, numbers)"
+    assert set(task.folds.tolist()) == {0, 1, 2, 3}
+    for group in range(4):
+        assert len(set(task.folds[task.groups == group].tolist())) == 1

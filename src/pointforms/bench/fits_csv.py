@@ -15,7 +15,8 @@ from pointforms.support.files import atomic
 from pointforms.support.options import shown
 
 _SIZES = ("clouds", "points", "task_seed")
-_ROW = ("task", "model", "options", *_SIZES, "content", "settings")
+_ROW = ("task", "model", "options", *_SIZES, "content", "settings", "reading")
+_MAPPINGS = ("options", "reading")
 _WHOLE = ("fold", "seed", "train_size", "test_size", "parameters", "memory", "epochs")
 _COLUMNS = (*_ROW, *_WHOLE, *NUMBERS, "version")
 _IDENTITY = ("task", "model", "fold", "seed")
@@ -60,9 +61,11 @@ def write_csv(records: Iterable[Record], path: str | os.PathLike[str]) -> int:
 
 def _fields(record: Record) -> list[Any]:
     row = record.row
-    options = json.dumps(dict(row.options), sort_keys=True, separators=(",", ":"))
     content = vars(record) | vars(row)  # `clouds` is the size of the task
-    content |= {"options": "" if options == "{}" else options, "settings": row.digest}
+    content["settings"] = row.digest
+    for name in _MAPPINGS:
+        text = json.dumps(dict(content[name]), sort_keys=True, separators=(",", ":"))
+        content[name] = "" if text == "{}" else text
     for name in NUMBERS:
         content[name] = None if isnan(content[name]) else f"{content[name]:.10g}"
     return ["" if content[name] is None else content[name] for name in _COLUMNS]
@@ -135,7 +138,7 @@ def _record(content: dict[str, Any]) -> Record:
 
 def _value(name: str, text: str) -> Any:
     """The value that a field stands for."""
-    if name == "options":
+    if name in _MAPPINGS:
         return _options(text)
     if name not in (*_SIZES, *_WHOLE, *NUMBERS):
         return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 import traceback
@@ -23,7 +24,7 @@ from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
 from pointforms.models.options import option_names
 from pointforms.support.peak_memory import peak, reset_peak
-from pointforms.tasks.catalogue import depends_on_fold, find
+from pointforms.tasks.catalogue import depends_on_fold
 from pointforms.tasks.task import Task
 
 # Options that change how a network is trained, but not what it reads.
@@ -54,6 +55,10 @@ class PreparedTask:
         The fold of each cloud.
     classes : int
         Number of classes of the task, of which a fold may lack some.
+    covariates : dict of ndarray, shape (N,), or None
+        Covariates of the clouds.
+    batch : ndarray, shape (N,), or None
+        Batches of the clouds.
     """
 
     content: Any
@@ -61,6 +66,17 @@ class PreparedTask:
     groups: np.ndarray
     folds: np.ndarray
     classes: int
+    covariates: dict[str, np.ndarray] | None = None
+    batch: np.ndarray | None = None
+
+    def beside(self, index: np.ndarray) -> dict[str, Any]:
+        """Return the covariates and batches of some clouds, as arguments of `fit`."""
+        given: dict[str, Any] = {}
+        if self.covariates is not None:
+            given["covariates"] = {name: v[index] for name, v in self.covariates.items()}
+        if self.batch is not None:
+            given["batch"] = self.batch[index]
+        return given
 
 
 def preparation(unit: Unit) -> str:
@@ -98,7 +114,7 @@ def own_fold(unit: Unit) -> int | None:
 def load_clouds(unit: Unit) -> tuple[Task, list[np.ndarray]]:
     """Return the task of a unit, and its clouds in the coordinates that the unit sees."""
     row, fold = unit.row, own_fold(unit)
-    task = find(row.task, row.task_seed, row.clouds, row.points)
+    task = row.size.load()
     return task, task.clouds if fold is None else task.in_fold(fold)
 
 
@@ -124,7 +140,15 @@ def prepare(unit: Unit, cache: Path | None = None, device: str = "cpu") -> Prepa
         folds = np.unique(task.folds).tolist() if own is None else [own]
         stores = model.make_stores(content, [np.flatnonzero(task.folds != fold) for fold in folds])
         content = dict(zip(folds, stores, strict=True))
-    return PreparedTask(content, task.labels, task.groups, task.folds, len(task.class_names))
+    return PreparedTask(
+        content,
+        task.labels,
+        task.groups,
+        task.folds,
+        len(task.class_names),
+        task.covariates,
+        task.batch,
+    )
 
 
 def fit_unit(unit: Unit, prepared: PreparedTask, device: str = "cpu") -> list[Record]:
@@ -156,6 +180,13 @@ def make_model(row: Row, device: str = "cpu", **more: Any) -> Any:
     if device != "cpu" and isinstance(model, NetworkClassifier):
         model.set_params(device=device)
     return model
+
+
+def takes_beside(model: str) -> bool:
+    """Whether a model is compared with covariates and batches, and not on clouds alone."""
+    made = models.make(model)
+    reads = "covariates" in inspect.signature(made.fit).parameters
+    return reads and not isinstance(made, NetworkClassifier)
 
 
 def _network_fits(unit: Unit, model: NetworkClassifier, prepared: PreparedTask) -> list[Record]:
@@ -195,10 +226,13 @@ def _feature_fit(row: Row, fold: int, seed: int, prepared: PreparedTask) -> Reco
     start = time.perf_counter()
     train, test = np.flatnonzero(prepared.folds != fold), np.flatnonzero(prepared.folds == fold)
     model = make_model(row, random_state=seed)
-    model.fit(_chosen(prepared.content, train), prepared.labels[train], prepared.groups[train])
+    labels, groups = prepared.labels[train], prepared.groups[train]
+    model.fit(_chosen(prepared.content, train), labels, groups, **prepared.beside(train))
     probabilities = np.zeros((len(test), prepared.classes))
     # a class may be absent from the training clouds
-    probabilities[:, model.classes_] = model.predict_proba(_chosen(prepared.content, test))
+    probabilities[:, model.classes_] = model.predict_proba(
+        _chosen(prepared.content, test), **prepared.beside(test)
+    )
     return replace(
         _record(row, fold, seed, prepared, probabilities),
         validation_loss=float(getattr(model, "validation_loss_", np.nan)),

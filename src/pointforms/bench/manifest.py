@@ -15,6 +15,8 @@ task_seed = 0                      # one seed of the tasks, in place of the mani
 together = 25                      # fits trained together; by default the seeds of one fold
 [sweep.options]                    # of every model of the sweep
 epochs = 30
+[sweep.reading]                    # columns of files among the tasks; see pointforms.io.ReadOptions
+label = "response"
 [sweep.grid]                       # lists: every combination is a row
 learning_rate = [1e-3, 1e-2]
 bandwidth_policy = ["fixed", "variable"]
@@ -25,12 +27,12 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     BaseModel,
@@ -44,9 +46,10 @@ from pydantic import (
 from pointforms.bench.records import Row, Unit
 from pointforms.bench.sweep import Folds, Seeds, Sweep, TaskSeeds, unknown_key
 from pointforms.bench.validation import NestedError, first_error
+from pointforms.io import ReadOptions
 from pointforms.models.options import stackable
 from pointforms.support.suggestions import suggest
-from pointforms.tasks.catalogue import content_digest, depends_on_fold
+from pointforms.tasks.catalogue import content_digest, depends_on_fold, full_size
 from pointforms.tasks.task import FOLDS
 
 _MANIFESTS = files("pointforms.bench") / "manifests"
@@ -104,6 +107,30 @@ class Manifest:
             for sweep in self.sweeps
         )
         return Manifest(self.title, tuple(sweep for sweep in shorter if sweep.tasks))
+
+    def with_reading(self, options: Mapping[str, Any]) -> Manifest:
+        """Return the manifest with options of reading its files, in addition to those it has.
+
+        Parameters
+        ----------
+        options : mapping
+            Options of :class:`pointforms.io.ReadOptions`.
+        """
+        if not options:
+            return self
+        tasks = [task for sweep in self.sweeps for task in sweep.tasks]
+        if all(full_size(task) is not None for task in tasks):
+            raise ValueError(
+                f"{next(iter(options))}: the manifest has no file, and columns are chosen in files "
+                "only"
+            )
+        changed = (
+            sweep.model_copy(
+                update={"reading": ReadOptions.of({**sweep.reading, **options}).differing()}
+            )
+            for sweep in self.sweeps
+        )
+        return Manifest(self.title, tuple(changed))
 
     @cached_property
     def _fits(self) -> dict[Row, _Planned]:

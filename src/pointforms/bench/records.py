@@ -15,10 +15,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from pointforms.bench.record_checks import check_fit, check_row
+from pointforms.io import ReadOptions
 from pointforms.models import MODELS, make
 from pointforms.models.options import NOT_OPTIONS
 from pointforms.models.registry import COMPARED_GEOMETRY
-from pointforms.tasks.catalogue import is_recorded, is_simulated
+from pointforms.tasks.catalogue import find, is_recorded, is_simulated
+from pointforms.tasks.task import Task
 
 #: The attributes of a record that are NaN where they are not known.
 NUMBERS = ("auroc", "accuracy", "log_loss", "brier", "validation_loss", "seconds")
@@ -32,6 +34,7 @@ class Size(NamedTuple):
     points: int | None = None
     task_seed: int = 0
     content: str | None = None
+    reading: str = ""
 
     @property
     def is_simulated(self) -> bool:
@@ -58,8 +61,33 @@ class Size(NamedTuple):
         remarks += [f"{self.clouds} clouds"] * (self.clouds is not None)
         remarks += [f"{self.points} points"] * (self.points is not None)
         remarks += [f"seed {self.task_seed}"] * (self.task_seed != 0)
+        remarks += [_shown_option(*one) for one in self.read_options().items()]
         name = self.task if self.content is None else Path(self.task).name
         return f"{name} ({', '.join(remarks)})" if remarks else name
+
+    def read_options(self) -> dict[str, Any]:
+        """Return how a file is read, as far as it differs from the defaults.
+
+        >>> Size("cells.csv", reading='{"label":"response"}').read_options()
+        {'label': 'response'}
+        """
+        options: dict[str, Any] = json.loads(self.reading or "{}")
+        return options
+
+    def load(self) -> Task:
+        """Load the task, or read its file."""
+        options = self.read_options()
+        how = ReadOptions.of(options) if options else None
+        return find(self.task, self.task_seed, self.clouds, self.points, options=how)
+
+
+def _shown_option(name: str, value: Any) -> str:
+    """How a file is read, for a title."""
+    if name == "samples":
+        return f"samples {Path(value).name}"
+    if not isinstance(value, list):
+        return name.replace("_", " ") if value is True else f"{name.replace('_', ' ')} {value}"
+    return f"{name} {', '.join(value)}" if len(value) < 4 else f"{len(value)} {name}"
 
 
 @dataclass(frozen=True)
@@ -85,6 +113,9 @@ class Row:
     settings : str, optional
         Digest of all options, so that changing a default makes another row. By default it is
         computed from the present defaults.
+    reading : mapping, default {}
+        How a file is read, as far as it differs from the defaults; see
+        :meth:`pointforms.io.ReadOptions.differing`.
 
     Examples
     --------
@@ -100,6 +131,7 @@ class Row:
     task_seed: int = 0
     content: str | None = None
     settings: str | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_row(vars(self))
@@ -123,6 +155,8 @@ class Row:
         }
         if self.content is not None:
             content["content"] = self.content
+        if self.reading:
+            content["reading"] = dict(self.reading)
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
@@ -138,7 +172,9 @@ class Row:
     @property
     def size(self) -> Size:
         """The task and its size."""
-        return Size(self.task, self.clouds, self.points, self.task_seed, self.content)
+        sizes = (self.clouds, self.points, self.task_seed)
+        how = json.dumps(dict(self.reading), sort_keys=True, separators=(",", ":"))
+        return Size(self.task, *sizes, self.content, how if self.reading else "")
 
     def __hash__(self) -> int:
         return hash(self.key)

@@ -11,14 +11,16 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from pointforms.bench.fitting import takes_beside
 from pointforms.bench.local_engine import Finished
 from pointforms.bench.records import Record, Size, Unit
 from pointforms.bench.store import Store
 from pointforms.bench.store_file import StoreError
+from pointforms.io.file_summary import FileSummary
 from pointforms.support.formatting import visible
-from pointforms.tasks.catalogue import find, names
+from pointforms.tasks.catalogue import names
 
 _BEAT = 10.0  # seconds between signs of life
 _PAUSE = 1.0  # seconds between looks at the units that other runs hold
@@ -166,28 +168,62 @@ def check_tasks(units: Sequence[Unit]) -> None:
     """
     made = set(names())  # from their name and seed: nothing can be wrong with them
     wanted: dict[Size, set[int]] = {}
+    models: dict[Size, set[str]] = {}
     for unit in units:
         if unit.row.task not in made:
-            wanted.setdefault(unit.row.size, set()).update(fold for fold, _ in unit.fits)
+            size = unit.row.size
+            wanted.setdefault(size, set()).update(fold for fold, _ in unit.fits)
+            models.setdefault(size, set()).add(unit.row.model)
     for size, folds in wanted.items():
-        existing = _folds(size)
-        if not folds <= existing:
-            count = len(existing)  # they are numbered from 0
+        found = checked_task(size)
+        if not folds <= found.folds:
+            count = len(found.folds)  # they are numbered from 0
             raise ValueError(
-                f"{Path(size.task).name} has {count} folds, and no fold {min(folds - existing)}: "
+                f"{Path(size.task).name} has {count} folds, and no fold "
+                f"{min(folds - found.folds)}: "
                 f"`--folds {count}`, or `folds = {count}` in a manifest, uses those it has"
             )
+        for model in sorted(models[size]) if found.beside else ():
+            if not takes_beside(model):
+                raise ValueError(
+                    f"{model} reads clouds only, no {' and '.join(found.beside)}: leave out this "
+                    "model, or these columns"
+                )
+
+
+class CheckedTask(NamedTuple):
+    """What a run has to know of a task that is a file, or was prepared.
+
+    Attributes
+    ----------
+    folds : frozenset of int
+        Its folds.
+    beside : tuple of str
+        What clouds have beside their points: "covariates", "batch".
+    summary : FileSummary or None
+        What was understood of the file.
+    """
+
+    folds: frozenset[int]
+    beside: tuple[str, ...]
+    summary: FileSummary | None
 
 
 @cache  # a digest of the content is part of the key
-def _folds(size: Size) -> frozenset[int]:
-    """Read a task and return its folds."""
+def checked_task(size: Size) -> CheckedTask:
+    """Read a task, or raise an error if it cannot be used in a comparison of classifiers."""
     name = Path(size.task).name
     try:
-        task = find(size.task, size.task_seed, size.clouds, size.points)
+        task = size.load()
     except (ValueError, TypeError) as error:
         raise ValueError(str(error) if name in str(error) else f"{name}: {error}") from None
-    return frozenset(task.folds.tolist())
+    if task.regression:
+        raise ValueError(
+            f"{name}: the label holds numbers, and comparisons are of classifiers: `npf fit` fits "
+            "a regressor, --task classification makes every value a class"
+        )
+    beside = ("covariates",) * (task.covariates is not None) + ("batch",) * (task.batch is not None)
+    return CheckedTask(frozenset(task.folds.tolist()), beside, task.summary)
 
 
 class _Queue:

@@ -22,6 +22,7 @@ from pydantic import (
 
 from pointforms.bench.records import Row
 from pointforms.bench.validation import NestedError, first_error
+from pointforms.io import ReadOptions
 from pointforms.models import names
 from pointforms.models.options import (
     NOT_OPTIONS,
@@ -33,7 +34,7 @@ from pointforms.models.options import (
     shown,
 )
 from pointforms.support.suggestions import suggest
-from pointforms.tasks.catalogue import check_size, content_digest, resolve
+from pointforms.tasks.catalogue import check_size, content_digest, full_size, resolve
 from pointforms.tasks.task import FOLDS
 
 # One sweep may have this many rows and fits: all of them are checked and counted before any runs.
@@ -147,6 +148,8 @@ class Sweep(BaseModel):
         The seed of the clouds and folds of the tasks.
     together : int, optional
         Number of fits that are trained together at most; by default the seeds of one fold.
+    reading : dict, default {}
+        How files among the tasks are read: the options of :class:`pointforms.io.ReadOptions`.
 
     Examples
     --------
@@ -167,6 +170,23 @@ class Sweep(BaseModel):
     points: _Count | None = None
     task_seed: Annotated[int, Field(ge=0)] = 0
     together: _Count | None = None
+    reading: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("reading")
+    @classmethod
+    def _check_reading(cls, reading: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        if not reading:
+            return {}
+        tasks = info.data.get("tasks", ())
+        if tasks and not any(map(_is_file, tasks)):
+            raise ValueError(f"{', '.join(tasks)}: no file, and columns are chosen in files only")
+        if "samples" in reading:
+            folder = (info.context or {}).get("folder", Path())
+            reading = reading | {"samples": (folder / reading["samples"]).resolve().as_posix()}
+        try:
+            return ReadOptions.of(reading).differing()
+        except TypeError as error:
+            raise ValueError(str(error)) from None
 
     @field_validator("clouds", "points")
     @classmethod
@@ -230,17 +250,25 @@ class Sweep(BaseModel):
         """
         if contents is None:
             contents = {task: content_digest(task) for task in self.tasks}
+        samples = self.reading.get("samples")
+        if samples is not None:  # part of the content
+            contents = {task: content_digest(task, samples) for task in self.tasks}
         sizes = (self.clouds, self.points, self.task_seed)
         for task, model in product(self.tasks, self.models):
             for options in self.combinations():
                 # a row does not repeat defaults: it is the same however it was written
                 differing = {k: v for k, v in options.items() if v != default(model, k)}
-                yield Row(task, model, differing, *sizes, contents[task])
+                how = self.reading if _is_file(task) else {}
+                yield Row(task, model, differing, *sizes, contents[task], reading=how)
 
     def combinations(self) -> Iterator[dict[str, Any]]:
         """Yield the options of a model, one dictionary per combination of the grid."""
         for values in product(*self.grid.values()):
             yield self.options | dict(zip(self.grid, values, strict=True))
+
+
+def _is_file(task: str) -> bool:
+    return full_size(task) is None
 
 
 def read_sweep(content: Mapping[str, Any], folder: Path = Path()) -> Sweep:

@@ -16,11 +16,14 @@ from pointforms.cli.demo import demo
 from pointforms.cli.explain import explain
 from pointforms.cli.export import export
 from pointforms.cli.figures import figures
+from pointforms.cli.fit import fit
 from pointforms.cli.import_fits import import_fits
 from pointforms.cli.inspect import inspect
+from pointforms.cli.map import map_clouds
 from pointforms.cli.memory import memory
 from pointforms.cli.models import models
 from pointforms.cli.plan import plan
+from pointforms.cli.predict import predict
 from pointforms.cli.report import report
 from pointforms.cli.reproduce import reproduce
 from pointforms.cli.run import run
@@ -33,10 +36,11 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=F
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(pdo.app, name="pdo")
 for command in (
-    demo, inspect, models, run, table, explain, report, sweep, plan, status, reproduce, export,
-    memory, figures, theory,
+    demo, inspect, fit, predict, models, run, table, explain, report, sweep, plan, status,
+    reproduce, export, memory, figures, theory,
 ):  # fmt: skip
     app.command()(command)
+app.command("map")(map_clouds)
 app.command("import")(import_fits)
 
 

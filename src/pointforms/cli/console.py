@@ -16,6 +16,7 @@ from pointforms.support.formatting import visible, warning_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from pointforms.io.file_summary import FileSummary
     from pointforms.support.table import Table
 
 # Columns of output that goes to a file or pipe, so that the rows of a table stay in one piece.
@@ -89,6 +90,11 @@ def print_table(table: Table, wide: bool = False, form: str = "terminal") -> Non
             echo("--wide shows all columns and notes.")
     else:
         echo(table.render(form))
+
+
+def print_summary(name: str, summary: FileSummary) -> None:
+    """Print what was understood of a file."""
+    print_pairs({"file": name, **summary.entries})
 
 
 def print_pairs(pairs: Mapping[str, str]) -> None:

@@ -13,9 +13,10 @@ import typer
 from pointforms import bench
 from pointforms._version import __version__
 from pointforms.cli import options
-from pointforms.cli.console import echo, print_table, use_one_thread
+from pointforms.cli.console import echo, print_summary, print_table, use_one_thread
 from pointforms.support.formatting import duration
 from pointforms.support.progress import track
+from pointforms.tasks.catalogue import full_size
 
 if TYPE_CHECKING:
     from pointforms.bench.running import Engine
@@ -46,12 +47,15 @@ def make_engine(
 
 def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> list[bench.Record]:
     """Train the missing fits of a manifest with a progress bar, and return all of its records."""
-    from pointforms.bench.running import check_tasks
+    from pointforms.bench.running import check_tasks, checked_task
 
     use_one_thread()
     units = manifest.units()
     if not path.exists():
         check_tasks(units)  # as the run does, but a wrong task leaves no empty store behind
+    for size in dict.fromkeys(unit.row.size for unit in units):
+        if full_size(size.task) is None and (summary := checked_task(size).summary) is not None:
+            print_summary(Path(size.task).name, summary)
     with bench.Store(path) as store:
         try:
             with track(manifest.fits, "fits", unit="fits") as advance:
@@ -72,6 +76,23 @@ def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> 
             "give other numbers"
         )
     return records
+
+
+def write_predictions(manifest: bench.Manifest, store: Path, out: Path) -> None:
+    """Write what the fits of a manifest predict for the clouds of their test folds."""
+    from pointforms.bench.fold_predictions import fold_predictions
+    from pointforms.support.table_files import write_table
+
+    wanted = {(unit.row.key, *fit) for unit in manifest.units() for fit in unit.fits}
+    with bench.Store(store, create=False) as opened:
+        records = [r for r in opened.records() if (r.row.key, r.fold, r.seed) in wanted]
+    table = fold_predictions(records)
+    if not table.rows:
+        raise ValueError(
+            "the store has no predictions of these fits: those that were imported have none"
+        )
+    write_table(table, out)
+    echo(f"Predictions of test clouds: {out.resolve()}")
 
 
 def print_results(records: Sequence[bench.Record], rows: Sequence[bench.Row], wide: bool) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import echo, print_table, use_one_thread
+from pointforms.cli.console import echo, print_summary, print_table, use_one_thread
+from pointforms.cli.file_options import FileArguments, takes_file_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,9 +20,13 @@ if TYPE_CHECKING:
     from pointforms.tasks import Task
 
 
+@takes_file_options
 def explain(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Folder that a classifier's `save` has written.")
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="Folder that `npf fit` or a model's `save` has written."
+        ),
     ],
     data: Annotated[str, typer.Argument(metavar="DATA", help="Name of a task, or a file.")],
     pairs: Annotated[
@@ -69,43 +74,41 @@ def explain(
     seed: options.SEED = 0,
     clouds: options.CLOUDS = None,
     points: options.POINTS = None,
-    cloud: options.CLOUD = "cloud",
-    label: options.LABEL = "label",
-    group: options.GROUP = None,
-    features: options.FEATURES = None,
     wide: options.WIDE = False,
+    *,
+    file: FileArguments,
 ) -> None:
-    """Print which features a classifier's decisions rely on.
+    """Print which features the predictions of a model rely on.
 
     Each feature of a cloud is perturbed in two ways: its values are replaced by those of another
     cloud, rank by rank (distribution), or shuffled inside the cloud (covariation). importance: mean
-    increase of the log loss on clouds that the model has not seen. p: family-wise p-value.
+    increase of the log loss, or of the square error of a regressor, on clouds that the model has
+    not seen. p: family-wise p-value. A file is read as that of `npf fit` was, unless options say
+    otherwise.
     """
     from pointforms import plot
+    from pointforms.cli.saved_models import options_for, provenance_of
     from pointforms.explain import basis_split
     from pointforms.plot.style import picture_path
     from pointforms.support.files import check_output, write_text
-    from pointforms.tasks import find
+    from pointforms.tasks import find, names
 
     use_one_thread()
     if table is not None:
         check_output(table, Path(data))
     if out is not None:
         picture_path(out)
-    classifier = _load_classifier(model, split)
-    task = find(
-        data,
-        seed,
-        clouds,
-        points,
-        cloud=cloud,
-        label=label,
-        group=group,
-        features=options.column_names(features),
-    )
+    classifier = _load_model(model, split)
+    provenance = provenance_of(model)
+    is_file = data not in names(prepared=True)
+    how = options_for(classifier, provenance, file) if is_file else file.for_task()
+    task = find(data, seed, clouds, points, options=how)
+    if task.summary is not None:
+        print_summary(Path(data).name, task.summary)
     _check_match(classifier, task)
     ordered = _in_order(classifier, task)
     echo(f"features: {', '.join(ordered.feature_names)}")
+    beside = {"covariates": task.covariates, "batch": task.batch}
     y = _labels(classifier, task)
     found: Any
     draw: Any
@@ -127,7 +130,7 @@ def explain(
             found = replace(found, columns=tuple(task.class_names))
     else:
         found, draw = (
-            _importance(classifier, ordered, y, task.groups, seed, pairs, new, repeats),
+            _importance(classifier, ordered, y, task.groups, seed, pairs, new, repeats, beside),
             plot.importance,
         )
     shown = found.table()
@@ -144,14 +147,16 @@ def explain(
         echo(f"Picture: {out.resolve()}")
 
 
-def _load_classifier(folder: Path, split: bool) -> Any:
-    from sklearn.base import is_classifier
+def _load_model(folder: Path, split: bool) -> Any:
+    from sklearn.base import is_classifier, is_regressor
 
     from pointforms.estimators import PointFormClassifier, load
 
     classifier = load(folder)
-    if not is_classifier(classifier):
-        raise TypeError(f"{str(folder)!r} holds a {type(classifier).__name__}, not a classifier")
+    if not is_classifier(classifier) and not is_regressor(classifier):
+        raise TypeError(
+            f"{str(folder)!r} holds a {type(classifier).__name__}, not a classifier or regressor"
+        )
     if split and not isinstance(classifier, PointFormClassifier):
         raise TypeError(
             f"{str(folder)!r} holds a {type(classifier).__name__}: --split describes a "
@@ -161,11 +166,19 @@ def _load_classifier(folder: Path, split: bool) -> Any:
 
 
 def _check_match(classifier: Any, task: Task) -> None:
-    """Raise an error if the classifier cannot have been fitted on clouds like the task's."""
+    """Raise an error if the model cannot have been fitted on clouds like the task's."""
+    from sklearn.base import is_classifier
+
     if task.by_fold:
         raise ValueError(
             f"the coordinates of {task.name} are fitted in every fold, so that no single model "
             "fits all clouds: explain in Python, with task.in_fold(0)"
+        )
+    if task.regression == is_classifier(classifier):
+        holds = "numbers" if task.regression else "classes"
+        raise ValueError(
+            f"the label of {task.name} holds {holds}, and the model is a "
+            f"{type(classifier).__name__}: --task says what it is, --label chooses another"
         )
     if len(task.feature_names) != classifier.n_features_in_:
         raise ValueError(
@@ -193,6 +206,7 @@ def _importance(
     pairs: bool,
     new: bool,
     repeats: int | None,
+    beside: dict[str, Any],
 ) -> Importance:
     alone = len(set(groups.tolist())) == len(groups)
     try:
@@ -206,6 +220,7 @@ def _importance(
             new=new,
             repeats=repeats,
             progress=True,
+            **beside,
         )
     except ValueError as error:  # the option as it is called here
         raise ValueError(str(error).replace("new=True", "--new")) from error
@@ -216,6 +231,8 @@ def _labels(classifier: Any, task: Task) -> np.ndarray:
     """Return the task's labels as the classifier knows them: numbers, or names of classes."""
     import numpy as np
 
+    if task.regression:
+        return task.labels
     known = {str(value): value for value in classifier.classes_.tolist()}
     if set(known) == set(task.class_names):
         return np.array([known[task.class_names[label]] for label in task.labels])

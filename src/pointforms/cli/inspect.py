@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pointforms.cli import options
-from pointforms.cli.console import echo, print_table, use_one_thread
+from pointforms.cli.console import echo, print_summary, print_table, use_one_thread
+from pointforms.cli.file_options import FileArguments, takes_file_options
 from pointforms.support.progress import track
 from pointforms.support.table import Column, Table
 
@@ -24,21 +24,26 @@ _COLUMNS = (
 )
 
 
+@takes_file_options
 def inspect(
-    table: Annotated[Path, typer.Argument(help="A .parquet, .csv or .tsv table, or an .npz file.")],
-    cloud: Annotated[
-        str | None, typer.Option(help="Column of cloud ids; needed for tables.")
-    ] = None,
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="A .parquet, .csv, .tsv, .npz or .h5ad file, or a folder of .fcs files.",
+        ),
+    ],
     neighbors: Annotated[
         str, typer.Option(help='Number of neighbours per point, itself included, or "auto".')
     ] = "auto",
-    features: options.FEATURES = None,
     min_points: Annotated[
         int, typer.Option(min=2, help="Leave out clouds with fewer points than this.")
     ] = 2,
     most: Annotated[int, typer.Option(min=1, help="Largest number of clouds to print.")] = 20,
+    *,
+    file: FileArguments,
 ) -> None:
-    """Estimate the geometry of every cloud of a table.
+    """Estimate the geometry of every cloud of a file.
 
     Columns: the number of points; the number of neighbours of each; the intrinsic dimension; the
     share of points whose own neighbourhood has that dimension; the scale ρ, a typical width of a
@@ -47,17 +52,12 @@ def inspect(
     by itself.
     """
     from pointforms.geometry import gram_field
-    from pointforms.io import read_npz, read_table
+    from pointforms.io import read_file
 
     use_one_thread()
-    if table.suffix.lower() == ".npz":
-        clouds = read_npz(table)
-    elif cloud is None:
-        raise ValueError("tables need the name of the column of cloud ids: --cloud NAME")
-    else:
-        clouds = read_table(table, cloud, options.column_names(features))
-    total = len(clouds)
-    clouds = clouds.at_least(min_points)
+    given = {"drop_small": min_points} | file.given
+    content = read_file(table, FileArguments({}).options(given), labels=False)
+    clouds = content.clouds
     count: Any = int(neighbors) if neighbors.isdecimal() else neighbors
     shown = clouds[:most]
     rows = []
@@ -77,9 +77,7 @@ def inspect(
                 }
             )
             advance(1)
-    echo(f"features: {', '.join(clouds.feature_names)}")
+    print_summary(table.name, content.summary)
     print_table(Table(repr(clouds), _COLUMNS, rows))
-    if len(clouds) < total:
-        echo(f"{total - len(clouds)} clouds have fewer than {min_points} points")
     if len(clouds) > most:
         echo(f"… and {len(clouds) - most} more (--most)")

@@ -27,6 +27,14 @@ class Format(StrEnum):
     csv = "csv"
 
 
+class LabelKind(StrEnum):
+    """What a label is."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
 #: The store that commands use unless another is given.
 RESULTS = Path("results.db")
 
@@ -34,7 +42,10 @@ RESULTS = Path("results.db")
 
 TASK = Annotated[
     str,
-    typer.Argument(metavar="TASK", help="Name of a task (`npf tasks` lists them), or a file."),
+    typer.Argument(
+        metavar="TASK",
+        help="Name of a task (`npf tasks` lists them), a file, or a folder of .fcs files.",
+    ),
 ]
 SEED = Annotated[int, typer.Option(min=0, help="Seed of the clouds and folds.")]
 CLOUDS = Annotated[
@@ -42,19 +53,6 @@ CLOUDS = Annotated[
 ]
 POINTS = Annotated[
     int | None, typer.Option(help="Number of points per cloud (default: all). Not for files.")
-]
-CLOUD = Annotated[str, typer.Option(help="Column of cloud ids in your file.")]
-LABEL = Annotated[str, typer.Option(help="Column of labels in your file.")]
-GROUP = Annotated[
-    str | None,
-    typer.Option(help="Column of groups, such as patients, in your file (default: none)."),
-]
-FEATURES = Annotated[
-    str | None,
-    typer.Option(
-        help="Columns of coordinates in your file, separated by commas (default: all numeric "
-        "columns)."
-    ),
 ]
 
 # --- fits -----------------------------------------------------------------------------------
@@ -83,6 +81,15 @@ ADDRESS = Annotated[
 RETRY = Annotated[
     bool,
     typer.Option("--retry-failed", "--retry", help="Train fits again that failed before."),
+]
+
+SETTINGS = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Option of the models, its value written as in TOML; may be repeated.",
+    ),
 ]
 
 # --- tables ---------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ import typer
 
 from pointforms import tasks
 from pointforms.cli import options
-from pointforms.cli.console import Commands, echo, print_pairs, print_table
+from pointforms.cli.console import Commands, echo, print_pairs, print_summary, print_table
+from pointforms.cli.file_options import FileArguments, takes_file_options
 from pointforms.support.table import Column, Table
 
 app = typer.Typer(
@@ -39,17 +40,20 @@ def list_tasks(wide: options.WIDE = False) -> None:
 
 
 @app.command()
+@takes_file_options
 def show(
     name: options.TASK,
     seed: options.SEED = 0,
     clouds: options.CLOUDS = None,
     points: options.POINTS = None,
-    cloud: options.CLOUD = "cloud",
-    label: options.LABEL = "label",
-    group: options.GROUP = None,
+    *,
+    file: FileArguments,
 ) -> None:
     """Describe a task: its sizes, classes, groups, folds and split."""
-    task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
+    task = tasks.find(name, seed, clouds, points, options=file.for_task())
+    if task.summary is not None:
+        print_summary(Path(name).name, task.summary)
+        return
     classes = Counter(task.class_names[y] for y in task.labels)
     parts = Counter(task.split.tolist())
     first = ", ".join(task.feature_names[:8]) + (", …" if len(task.feature_names) > 8 else "")
@@ -70,23 +74,26 @@ def show(
 
 
 @app.command()
+@takes_file_options
 def write(
     name: options.TASK,
     out: Annotated[Path, typer.Argument(help="File to write: .parquet, .csv or .npz.")],
     seed: options.SEED = 0,
     clouds: options.CLOUDS = None,
     points: options.POINTS = None,
-    cloud: options.CLOUD = "cloud",
-    label: options.LABEL = "label",
-    group: options.GROUP = None,
+    *,
+    file: FileArguments,
 ) -> None:
     """Write a task to a file, one row per point, with columns cloud, label, group, fold, split."""
-    task = tasks.find(name, seed, clouds, points, cloud=cloud, label=label, group=group)
+    task = tasks.find(name, seed, clouds, points, options=file.for_task())
     tasks.write(task, out)
+    if task.summary is not None:
+        print_summary(Path(name).name, task.summary)
     echo(f"{task!r}\nWritten: {out.resolve()}")
 
 
 @app.command()
+@takes_file_options
 def draw(
     names: Annotated[
         list[str] | None,
@@ -97,9 +104,8 @@ def draw(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("tasks"),
     each: Annotated[int, typer.Option(min=1, max=20, help="Number of clouds per class.")] = 6,
     seed: options.SEED = 0,
-    cloud: options.CLOUD = "cloud",
-    label: options.LABEL = "label",
-    group: options.GROUP = None,
+    *,
+    file: FileArguments,
 ) -> None:
     """Draw a contact sheet with a few clouds of each class, one picture per task."""
     from pointforms.support.progress import track
@@ -110,7 +116,11 @@ def draw(
         from pointforms.plot.contact_sheets import contact_sheet
 
         for name in chosen:
-            task = tasks.find(name, seed, cloud=cloud, label=label, group=group)
+            task = tasks.find(name, seed, options=file.for_task())
+            if task.regression:
+                raise ValueError(
+                    f"the label of {task.name} holds numbers: expected classes to draw"
+                )
             pictures.append(out / f"{task.name}.png")
             contact_sheet(
                 task.clouds,

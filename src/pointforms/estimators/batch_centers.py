@@ -9,6 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pointforms.support.weighted_statistics import weighted_mean
+from pointforms.weights import keep_weights, relative_weights
+
 
 def learn_batch_centers(clouds: Sequence[Tensor], batch: np.ndarray) -> dict[Any, list[float]]:
     """Return the centre of each batch: the mean over its clouds of their means.
@@ -19,7 +22,9 @@ def learn_batch_centers(clouds: Sequence[Tensor], batch: np.ndarray) -> dict[Any
     >>> learn_batch_centers(clouds, np.array(["a", "a", "b"]))
     {'a': [2.0], 'b': [7.0]}
     """
-    means = torch.stack([cloud.double().cpu().mean(0) for cloud in clouds])
+    means = torch.stack(
+        [weighted_mean(cloud.double().cpu(), relative_weights(cloud)) for cloud in clouds]
+    )
     return {
         label: means[torch.from_numpy(batch == label)].mean(0).tolist()
         for label in np.unique(batch).tolist()
@@ -37,7 +42,10 @@ def without_batches(clouds: Sequence[Tensor], batch: np.ndarray) -> list[Tensor]
     """
     centers = batch_centers(clouds, batch, {})
     moved = centers.mean(0) - centers
-    return [cloud.double().cpu() + own for cloud, own in zip(clouds, moved, strict=True)]
+    return [
+        keep_weights(cloud.double().cpu() + own, cloud)
+        for cloud, own in zip(clouds, moved, strict=True)
+    ]
 
 
 def batch_centers(

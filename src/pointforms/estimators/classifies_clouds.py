@@ -29,6 +29,8 @@ class ClassifiesClouds(ExplainsItself, ClassifierMixin):  # type: ignore[misc]
 
         def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray: ...
 
+        def _places_of(self, clouds: Any, of: Any) -> Any: ...
+
         def _predict_out_of_fold(
             self, clouds: Any, of: Any, covariates: Any, batch: Any
         ) -> np.ndarray: ...
@@ -110,7 +112,7 @@ class ClassifiesClouds(ExplainsItself, ClassifierMixin):  # type: ignore[misc]
         return labels
 
     def predict_out_of_fold(
-        self, clouds: Any, of: Any, covariates: Any = None, batch: Any = None
+        self, clouds: Any, of: Any = None, covariates: Any = None, batch: Any = None
     ) -> np.ndarray:
         """Predict training clouds, or altered versions of them, by models that held them out.
 
@@ -122,9 +124,9 @@ class ClassifiesClouds(ExplainsItself, ClassifierMixin):  # type: ignore[misc]
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
             Training clouds, or versions of them.
-        of : array-like of int, shape (N,)
-            The training cloud that each is a version of, as its position in `fit`; see
-            `training_positions`.
+        of : array-like of int, shape (N,), or None, default None
+            The training cloud that each is a version of, as its position in `fit`. None finds
+            clouds that are as they were in `fit`, in any order.
         covariates : data frame, mapping or array-like, or None, default None
             The columns that were given to `fit`.
         batch : array-like, shape (N,), or None, default None
@@ -136,7 +138,7 @@ class ClassifiesClouds(ExplainsItself, ClassifierMixin):  # type: ignore[misc]
             Probabilities; NaN for a cloud that no model held out: one of weight 0, or one with an
             equal cloud in another fold.
         """
-        return self._predict_out_of_fold(clouds, of, covariates, batch)
+        return self._predict_out_of_fold(clouds, self._places_of(clouds, of), covariates, batch)
 
     def score(
         self,

@@ -13,6 +13,7 @@ from pointforms.geometry.choice import Choice, Votes
 from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_fields
 from pointforms.geometry.settings import GramSettings
+from pointforms.weights import plain
 
 
 def prepare_fields(
@@ -54,7 +55,10 @@ def prepare_fields(
         unit = units.unit[:, None]
         return [
             replace(
-                field, points=cloud, factor=field.factor * unit.to(field.factor), unit=units.unit
+                field,
+                points=plain(cloud),
+                factor=field.factor * unit.to(field.factor),
+                unit=units.unit,
             )
             for field, cloud in zip(fields, points, strict=True)
         ]
@@ -80,7 +84,7 @@ class CommonGeometry:
             k = _given("neighbors", settings.neighbors, [f.settings.neighbors for f in clouds])
             d = _given("dimension", settings.dimension, [f.settings.dimension for f in clouds])
             settings = replace(settings, neighbors=k, dimension=d)
-            points = [field.points for field in clouds]
+            points = plain_clouds(clouds)
         else:
             points = as_clouds(clouds)
         settings.check_width(points[0].shape[1])
@@ -129,7 +133,8 @@ def _with_numbers_of(
         if not same_count or (isinstance(own.dimension, int) and own.dimension != field.dimension):
             again.setdefault(own, []).append(i)
     for own, rows in again.items():
-        computed = gram_fields([fields[i].points for i in rows], **asdict(own), **given)
+        again_clouds = plain_clouds([fields[i] for i in rows])
+        computed = gram_fields(again_clouds, **asdict(own), **given)
         for i, field in zip(rows, computed, strict=True):
             result[i] = field
     return result

@@ -141,6 +141,9 @@ class Store(Protocol):
     def gather_parts(self, index: Tensor) -> Any:
         """Gather a batch of the clouds of index (..., B), which ascend in size, in parts."""
 
+    def draw(self, cloud: int, points: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw random points of a cloud that has more than that: (points,) rows of it."""
+
     def numbers(self) -> int:
         """Return how many numbers a batch holds per point."""
 

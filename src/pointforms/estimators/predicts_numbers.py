@@ -38,6 +38,8 @@ class PredictsNumbers(ExplainsItself, RegressorMixin):  # type: ignore[misc]
 
         def _predict(self, clouds: Any, covariates: Any, batch: Any) -> np.ndarray: ...
 
+        def _places_of(self, clouds: Any, of: Any) -> Any: ...
+
         def _predict_out_of_fold(
             self, clouds: Any, of: Any, covariates: Any, batch: Any
         ) -> np.ndarray: ...
@@ -106,7 +108,7 @@ class PredictsNumbers(ExplainsItself, RegressorMixin):  # type: ignore[misc]
         return self._in_target_units(self._predict(clouds, covariates, batch))
 
     def predict_out_of_fold(
-        self, clouds: Any, of: Any, covariates: Any = None, batch: Any = None
+        self, clouds: Any, of: Any = None, covariates: Any = None, batch: Any = None
     ) -> np.ndarray:
         """Predict training clouds, or altered versions of them, by models that held them out.
 
@@ -118,9 +120,9 @@ class PredictsNumbers(ExplainsItself, RegressorMixin):  # type: ignore[misc]
         ----------
         clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
             Training clouds, or versions of them.
-        of : array-like of int, shape (N,)
-            The training cloud that each is a version of, as its position in `fit`; see
-            `training_positions`.
+        of : array-like of int, shape (N,), or None, default None
+            The training cloud that each is a version of, as its position in `fit`. None finds
+            clouds that are as they were in `fit`, in any order.
         covariates : data frame, mapping or array-like, or None, default None
             The columns that were given to `fit`.
         batch : array-like, shape (N,), or None, default None
@@ -132,7 +134,9 @@ class PredictsNumbers(ExplainsItself, RegressorMixin):  # type: ignore[misc]
             NaN for a cloud that no model held out: one of weight 0, or one with an equal cloud in
             another fold.
         """
-        return self._in_target_units(self._predict_out_of_fold(clouds, of, covariates, batch))
+        return self._in_target_units(
+            self._predict_out_of_fold(clouds, self._places_of(clouds, of), covariates, batch)
+        )
 
     def score(
         self,

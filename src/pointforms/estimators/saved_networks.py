@@ -33,12 +33,25 @@ def save_network(estimator: Any) -> SavedState:
 
 
 def restore_network(cls: Any, state: SavedState) -> Any:
-    """Return the estimator that :func:`save_network` was given, on the CPU.
+    """Return the point-form estimator that :func:`save_network` was given, on the CPU.
 
     The network gets memory only once all weights have the shapes that the options describe.
     """
     estimator = _without_network(cls, state)
-    network = _network(estimator, state.tensors)
+    return _with_weights(estimator, _network(estimator, state.tensors), state)
+
+
+def restore_baseline(cls: Any, state: SavedState) -> Any:
+    """Return the classifier by another network that :func:`save_network` was given, on the CPU."""
+    estimator = restore_estimator(cls, state.config)
+    for attribute, value in restore_learned(cls, state.config, 0).items():
+        setattr(estimator, attribute, value)
+    _check_units(estimator)
+    network = _described_network(estimator, state.tensors, len(estimator.classes_))
+    return _with_weights(estimator, network, state)
+
+
+def _with_weights(estimator: Any, network: torch.nn.Module, state: SavedState) -> Any:
     for name, values in state.tensors.items():
         if not torch.isfinite(values).all():
             raise ValueError(f"its weights {name!r} are not finite")
@@ -110,8 +123,12 @@ def _network(estimator: Any, tensors: dict[str, Tensor]) -> torch.nn.Module:
                 raise ValueError(f"degree={degree} is too high for {features} features")
     if max(len(estimator.hidden), len(estimator.degrees())) > len(tensors):
         raise ValueError("its options describe more layers than it has weights")
+    return _described_network(estimator, tensors, _outputs(estimator, tensors))
+
+
+def _described_network(estimator: Any, tensors: dict[str, Tensor], outputs: int) -> torch.nn.Module:
+    """Return a network without memory for its weights, whose shapes are those of the tensors."""
     members = {name.split(".")[1] for name in tensors if name.startswith(_MEMBERS)}
-    outputs = _outputs(estimator, tensors)
     with torch.device("meta"):
         network: torch.nn.Module = estimator._new_model(outputs)
         if members:
@@ -123,7 +140,7 @@ def _network(estimator: Any, tensors: dict[str, Tensor]) -> torch.nn.Module:
     expected = network.state_dict()
     for name in ("origin", "unit"):  # older models have neither: 0 and 1
         if name not in tensors and not members:
-            del expected[name]
+            expected.pop(name, None)
     for name in sorted(expected.keys() | tensors.keys()):
         if name not in expected:
             raise ValueError(f"it has weights {name!r}, which its options do not describe")

@@ -23,6 +23,8 @@ _RETIRED = ("outputs_",)
 # Types of arrays: truth values, whole numbers, numbers, text, and Python objects of such types.
 _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|U\d+|O)")
 _LARGEST_ARRAY = 64 << 20  # bytes
+# What `set_output` of a transformer may be given.
+_OUTPUTS = ("default", "pandas", "polars")
 _RESERVED = ("pairs", "values", "dtype")
 _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
@@ -73,8 +75,16 @@ Names = Annotated[np.ndarray, AfterValidator(_names)]
 Floats = Annotated[np.ndarray, AfterValidator(_floats)]
 
 
-def pack(estimator: Any) -> dict[str, Any]:
-    """Return class, options and fitted attributes as JSON has them."""
+def pack(estimator: Any, declared: Mapping[str, Attribute] | None = None) -> dict[str, Any]:
+    """Return class, options and fitted attributes as JSON has them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted estimator.
+    declared : mapping of str to Attribute, optional
+        Its fitted attributes; by default those that its class declares in `_learned`.
+    """
     options = {
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in estimator.get_params(deep=False).items()
@@ -82,14 +92,16 @@ def pack(estimator: Any) -> dict[str, Any]:
     }
     learned = {
         name: getattr(estimator, name)
-        for name, attribute in estimator._learned.items()
+        for name, attribute in (declared or estimator._learned).items()
         if not attribute.optional or hasattr(estimator, name)
     }
-    return {
+    config = {
         "class": type(estimator).__name__,
         "options": {name: _plain(value) for name, value in options.items()},
         "learned": {name: _plain(value) for name, value in learned.items()},
     }
+    output = getattr(estimator, "_sklearn_output_config", {}).get("transform")
+    return config if output is None else config | {"output": output}
 
 
 def restore_estimator(
@@ -110,9 +122,14 @@ def restore_estimator(
     """
     options = {**(missing or {}), **_restored_options(cls, _entries(config, "options"))}
     estimator = cls(**options)
-    if isinstance(estimator.device, str) and not _is_available(estimator.device):
+    device = getattr(estimator, "device", None)
+    if isinstance(device, str) and not _is_available(device):
         estimator.device = "cpu"
     estimator.check_options()
+    if "output" in config:
+        if config["output"] not in _OUTPUTS:
+            raise ValueError(f"its output is {shown(config['output'])}: expected one of {_OUTPUTS}")
+        estimator.set_output(transform=config["output"])
     return estimator
 
 
@@ -128,7 +145,12 @@ def _restored_options(cls: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def restore_learned(cls: Any, config: Mapping[str, Any], outputs: int) -> dict[str, Any]:
+def restore_learned(
+    cls: Any,
+    config: Mapping[str, Any],
+    outputs: int,
+    declared: Mapping[str, Attribute] | None = None,
+) -> dict[str, Any]:
     """Return the fitted attributes of a class from what :func:`pack` made of them, checked.
 
     Parameters
@@ -139,8 +161,10 @@ def restore_learned(cls: Any, config: Mapping[str, Any], outputs: int) -> dict[s
         What :func:`pack` returned.
     outputs : int
         Number of outputs of the estimator: classes, or targets.
+    declared : mapping of str to Attribute, optional
+        The attributes, if the class does not declare them.
     """
-    declared: dict[str, Attribute] = cls._learned
+    declared = cls._learned if declared is None else declared
     saved = _entries(config, "learned")
     for name in saved:
         if name not in declared and name not in _RETIRED:

@@ -12,42 +12,80 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from sklearn.utils.validation import check_is_fitted
+
 from pointforms.estimators import model_file
+from pointforms.estimators.provenance import Provenance
+from pointforms.estimators.saved_pipelines import parts_of, restore_state, state_of
 from pointforms.estimators.saved_state import SavedState
 from pointforms.support.blame import warn_caller
 from pointforms.support.files import PARTIAL_PREFIX, atomic
-from pointforms.support.saved_classes import registered_class
 
 _MODEL = "model.safetensors"
 _CONFIG_OF_FORMAT_1 = "estimator.json"
+# Where the configuration has the provenance.
+_PROVENANCE = "provenance"
 
 
 class Saveable(Protocol):
     """What an estimator defines to be saved; its class is registered in `support.saved_classes`."""
-
-    device: str
 
     def _to_saved(self) -> SavedState:
         """Return everything that predictions need."""
 
     @classmethod
     def _from_saved(cls, state: SavedState) -> Self:
-        """Return a fitted estimator on the CPU; raise a ValueError if a value is not possible."""
+        """Return a fitted estimator on the CPU; raise a ValueError if a value is not possible.
 
-    def _to_device(self) -> None:
-        """Move everything to the device that the options name."""
+        One that computes on a device has the option `device`, and a method `_to_device`, which
+        moves everything there.
+        """
 
 
-def save(estimator: Saveable, folder: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a folder, complete or not at all; leave other files alone."""
+def save(
+    estimator: Any, folder: str | os.PathLike[str], provenance: Provenance | None = None
+) -> None:
+    """Write a fitted estimator or pipeline to a folder, complete or not at all.
+
+    Files that are already in the folder stay as they are. The file holds numbers and text, and no
+    pickled objects.
+
+    Parameters
+    ----------
+    estimator : estimator or sklearn.pipeline.Pipeline
+        A fitted estimator of this library, or a pipeline of such estimators, for instance of
+        transformers of `pointforms.preprocessing` and a classifier. What a grid search has found is
+        its `best_estimator_`.
+    folder : path-like
+        A new or empty folder, or one with a saved estimator, which is replaced.
+    provenance : Provenance or None, default None
+        Where the model comes from; :func:`read_provenance` reads it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pointforms as pf
+    >>> from sklearn.pipeline import make_pipeline
+    >>> task = pf.tasks.load("circles-vs-lines", clouds=20, points=16)
+    >>> forms = pf.PointFormTransformer(forms=2, epochs=0, random_state=0)
+    >>> pipeline = make_pipeline(pf.preprocessing.Arcsinh(), forms).fit(task.clouds)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.save(pipeline, folder, pf.estimators.Provenance(task.name))
+    ...     again = pf.load(folder)
+    ...     pf.estimators.read_provenance(folder).data
+    'circles-vs-lines'
+    >>> bool((again.transform(task.clouds) == pipeline.transform(task.clouds)).all())
+    True
+    """
+    check_is_fitted(estimator)
     target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise ValueError(f"{str(folder)!r} is a file: expected a folder")
-    if target.is_dir() and not (_holds_model(target) or _is_empty(target)):
-        raise ValueError(f"{str(folder)!r} holds something else: choose an empty folder")
+    check_target(target)
     try:
-        content = model_file.written(estimator._to_saved())
-        _restored(model_file.read(BytesIO(content), len(content)))
+        state = state_of(estimator)
+        if provenance is not None:
+            state = SavedState(state.config | {_PROVENANCE: provenance.to_json()}, state.tensors)
+        content = model_file.written(state)
+        restore_state(model_file.read(BytesIO(content), len(content)))
     except Exception as error:
         raise ValueError(f"this {type(estimator).__name__} cannot be saved: {error}") from error
     with atomic(target / _MODEL) as partial, partial.open("wb") as file:
@@ -59,8 +97,55 @@ def save(estimator: Saveable, folder: str | os.PathLike[str]) -> None:
         (target / _CONFIG_OF_FORMAT_1).unlink(missing_ok=True)
 
 
+def check_target(target: Path) -> None:
+    """Raise an error if a model cannot be saved here, because something else is."""
+    if target.exists() and not target.is_dir():
+        raise ValueError(f"{str(target)!r} is a file: expected a folder")
+    if target.is_dir() and not (_holds_model(target) or _is_empty(target)):
+        raise ValueError(f"{str(target)!r} holds something else: choose an empty folder")
+
+
+def read_provenance(folder: str | os.PathLike[str]) -> Provenance | None:
+    """Read where a saved model comes from.
+
+    Parameters
+    ----------
+    folder : path-like
+        A folder that a model was saved to.
+
+    Returns
+    -------
+    Provenance or None
+        None if the model was saved without.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pointforms as pf
+    >>> task = pf.tasks.load("circles-vs-lines", clouds=20, points=16)
+    >>> fitted = pf.PointFormTransformer(forms=2, epochs=0, random_state=0).fit(task.clouds)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fitted.save(folder)
+    ...     pf.estimators.read_provenance(folder) is None
+    True
+    """
+    path = Path(folder) / _MODEL
+    if not path.is_file():
+        raise FileNotFoundError(f"no saved estimator in {str(folder)!r}")
+    try:
+        with path.open("rb") as file:
+            old = path.with_name(_CONFIG_OF_FORMAT_1)
+            config = model_file.read(file, os.fstat(file.fileno()).st_size, old).config
+        given = config.get(_PROVENANCE)
+        return None if given is None else Provenance.from_json(given)
+    except PermissionError:
+        raise
+    except Exception as error:  # whatever a bad byte leads to
+        raise ValueError(f"{str(folder)!r} cannot be loaded: {error}") from error
+
+
 def load(folder: str | os.PathLike[str]) -> Any:
-    """Read the estimator that the method `save` of an estimator wrote.
+    """Read the estimator or pipeline that `save` wrote.
 
     Nothing in the file is trusted: it cannot run code, name files, or make `load` allocate more
     than its own size. If the machine lacks the device of the model, the model moves to the CPU,
@@ -105,23 +190,20 @@ def load(folder: str | os.PathLike[str]) -> Any:
     try:
         with model.open("rb") as file:
             state = model_file.read(file, os.fstat(file.fileno()).st_size, old)
-        estimator = _restored(state)
+        estimator = restore_state(state)
     except PermissionError:
         raise
     except Exception as error:  # whatever a bad byte leads to
         raise ValueError(f"{str(folder)!r} cannot be loaded: {error}") from error
-    device = state.config["options"].get("device", estimator.device)
-    if estimator.device != device:
-        warn_caller(
-            f"{str(folder)!r} was saved with device={device!r}, which is not available here: "
-            f"using device={estimator.device!r}"
-        )
-    estimator._to_device()
-    return estimator
-
-
-def _restored(state: SavedState) -> Saveable:
-    estimator: Saveable = registered_class(state.config.get("class"))._from_saved(state)
+    for part, config in parts_of(estimator, state.config):
+        device = config["options"].get("device")
+        if device is not None and part.device != device:
+            warn_caller(
+                f"{str(folder)!r} was saved with device={device!r}, which is not available here: "
+                f"using device={part.device!r}"
+            )
+        if hasattr(part, "_to_device"):
+            part._to_device()
     return estimator
 
 

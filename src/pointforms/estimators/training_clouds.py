@@ -12,6 +12,7 @@ from pydantic import NonNegativeInt, StringConstraints
 from pointforms.clouds import cloud_list, plain_clouds
 from pointforms.estimators.per_cloud import one_per_cloud
 from pointforms.estimators.saved_values import Attribute
+from pointforms.weights import relative_weights, weights_of
 
 # Bytes of a fingerprint.
 _BYTES = 16
@@ -30,8 +31,8 @@ TRAINING_GROUPS = Attribute(list[NonNegativeInt], optional=True)
 def fingerprints(clouds: Any) -> list[str]:
     """Return a text per cloud that is the same for equal clouds only.
 
-    It depends on the values of the points, and on nothing else: neither their order nor the
-    precision of the same values matters.
+    It depends on the values of the points and the ratios of their weights, and on nothing else:
+    neither their order nor the precision of the same values matters.
 
     Parameters
     ----------
@@ -47,8 +48,15 @@ def fingerprints(clouds: Any) -> list[str]:
     result = []
     for cloud in plain_clouds(cloud_list(clouds)):
         values = cloud.double().cpu().contiguous().numpy() + 0.0  # -0 equals 0
+        weights = relative_weights(cloud)
+        if weights is not None:
+            weights = weights_of(cloud)
+            assert weights is not None
+            ratios = (weights / weights.max()).cpu().numpy()
+            values = np.concatenate([values, ratios[:, None]], 1)
         values = values[np.lexsort(values.T)]
-        digest = blake2b(repr(values.shape).encode(), digest_size=_BYTES)
+        kind = "" if weights is None else "weighted "
+        digest = blake2b(f"{kind}{values.shape!r}".encode(), digest_size=_BYTES)
         digest.update(values.astype("<f8").tobytes())
         result.append(digest.hexdigest())
     return result
@@ -73,6 +81,37 @@ def fingerprints_of_fit(clouds: Any, kept: np.ndarray) -> list[str]:
     trained = set(kept.tolist())
     texts = enumerate(fingerprints(clouds))
     return [text if i in trained else _WEIGHTLESS + text for i, text in texts]
+
+
+def training_places(known: Sequence[str], clouds: Any) -> np.ndarray:
+    """Return the position in `fit` of each cloud, or raise an error for one that was not there.
+
+    Of several equal clouds the first is found first.
+
+    Parameters
+    ----------
+    known : sequence of str
+        Fingerprints of the clouds of `fit`.
+    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+        Clouds of `fit`, in any order.
+
+    Examples
+    --------
+    >>> first, second = [[0.0, 1.0]], [[2.0, 3.0]]
+    >>> training_places(fingerprints([first, second]), [second, first]).tolist()
+    [1, 0]
+    """
+    places: dict[str, list[int]] = {}
+    for i, text in enumerate(known):
+        places.setdefault(text, []).append(i)
+    seen: dict[str, int] = {}
+    found = []
+    for i, text in enumerate(fingerprints(clouds)):
+        if text not in places:
+            raise ValueError(f"cloud {i} is not one of the {len(known)} clouds of fit")
+        found.append(places[text][seen.get(text, 0) % len(places[text])])
+        seen[text] = seen.get(text, 0) + 1
+    return np.array(found, dtype=np.int64)
 
 
 class KnowsTrainingClouds:
@@ -132,6 +171,20 @@ class KnowsTrainingClouds:
             found.append(own[seen.get(text, 0) % len(own)])
             seen[text] = seen.get(text, 0) + 1
         return np.array(found, dtype=np.int64)
+
+    def _places_of(self, clouds: Any, of: Any) -> Any:
+        """Return `of`, or where the clouds were in `fit` if it is None."""
+        if of is not None:
+            return of
+        if not hasattr(self, "training_clouds_"):
+            return np.zeros(len(clouds), dtype=np.int64)  # whoever checks them says what is wrong
+        found = self.training_positions(clouds)
+        if (found < 0).any():
+            raise ValueError(
+                f"cloud {int(found.argmin())} is not one of the {len(self.training_clouds_)} "
+                "clouds of fit: pass of=..., the training clouds of which these are versions"
+            )
+        return found
 
     def had_weight(self, of: np.ndarray) -> np.ndarray:
         """Return which of some clouds of `fit` were trained on, rather than having weight 0.

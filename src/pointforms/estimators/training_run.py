@@ -251,5 +251,5 @@ def _some_rows(
     for e, rng in enumerate(rngs):
         for b, cloud in enumerate(index[e].tolist()):
             draw = sizes[cloud] > points and real[e, b]
-            chosen[e, b] = rng.permutation(sizes[cloud])[:points] if draw else np.arange(points)
+            chosen[e, b] = store.draw(cloud, points, rng) if draw else np.arange(points)
     return torch.from_numpy(chosen).to(store.sizes.device)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from pointforms.support.weighted_statistics import (
+    pooled_weights,
+    weighted_deviation,
+    weighted_mean,
+    weighted_quantiles,
+)
+from pointforms.weights import keep_weights, weights_of
 
 #: Divide each feature by its standard deviation, all by one number, or each by its interquartile
 #: range.
@@ -57,7 +65,7 @@ class Units:
         Parameters
         ----------
         clouds : sequence of Tensor, each of shape (n_i, D)
-            The training clouds.
+            The training clouds. A point of weight w counts as w points.
         scale : {"standard", "isotropic", "robust"} or None
             Divide each feature by its standard deviation, all features by one number, the root of
             their mean variance, or each by its interquartile range, which a few extreme values do
@@ -74,7 +82,8 @@ class Units:
                 [ 1.,  1.]])]
         """
         points = torch.cat([cloud.double().cpu() for cloud in clouds])
-        largest, deviation = points.abs().amax(0), points.std(0, correction=0)
+        mass = pooled_weights([weights_of(c) for c in clouds], [len(c) for c in clouds])
+        largest, deviation = points.abs().amax(0), weighted_deviation(points, mass)
         if not bool(torch.isfinite(deviation).all()):
             raise ValueError(
                 f"the clouds have values up to {float(largest.max()):.3g}: their spread overflows"
@@ -82,9 +91,9 @@ class Units:
         rounding = torch.finfo(torch.float64).eps * largest
         varies = deviation > _CONSTANT * rounding
         # clouds far from 0 have the same unit as near 0, to the last digit
-        shift = _round_near(points.mean(0), torch.where(varies, deviation, 1.0))
+        shift = _round_near(weighted_mean(points, mass), torch.where(varies, deviation, 1.0))
         points = points - shift
-        center, deviation = points.mean(0), points.std(0, correction=0)
+        center, deviation = weighted_mean(points, mass), weighted_deviation(points, mass)
         unit = deviation
         if scale is None:
             unit = torch.ones_like(deviation)
@@ -92,7 +101,7 @@ class Units:
             unit = deviation.square().mean().sqrt().expand_as(deviation).clone()
             varies = varies.any().expand_as(varies)
         elif scale == "robust":
-            low, center, high = (torch.from_numpy(q) for q in _quartiles(points.numpy()))
+            low, center, high = (torch.from_numpy(q) for q in _quartiles(points.numpy(), mass))
             spread = (high - low) / _QUARTILES
             unit = torch.where(spread > _CONSTANT * rounding, spread, deviation)
         unit = torch.where(varies, unit, torch.ones_like(unit))
@@ -102,7 +111,8 @@ class Units:
         if components > D:
             raise ValueError(f"components={components}: expected at most {D}, the features")
         z = (points - center) / unit
-        _, vectors = torch.linalg.eigh(z.mT @ z / len(z))
+        product = z.mT @ z / len(z) if mass is None else z.mT @ (z * (mass / mass.sum())[:, None])
+        _, vectors = torch.linalg.eigh(product)
         axes = vectors.flip(1)[:, :components].mT
         # eigenvectors have no sign of their own: make the largest entry of each positive
         leading = axes.abs().argmax(1, keepdim=True)
@@ -113,13 +123,19 @@ class Units:
         if self.axes is None:
             return list(clouds)
         axes = self.axes.mT
-        return [((c.double().cpu() - self.center) / self.unit @ axes).to(_kept(c)) for c in clouds]
+        return [
+            keep_weights(((c.double().cpu() - self.center) / self.unit @ axes).to(_kept(c)), c)
+            for c in clouds
+        ]
 
     def scaled(self, clouds: Sequence[Tensor]) -> list[Tensor]:
         """Return what :meth:`coordinates` returned in units in which neighbours are searched."""
         if self.axes is not None or not self.in_geometry:
             return list(clouds)
-        result = [((c.double().cpu() - self.center) / self.unit).to(_kept(c)) for c in clouds]
+        result = [
+            keep_weights(((c.double().cpu() - self.center) / self.unit).to(_kept(c)), c)
+            for c in clouds
+        ]
         for i, (cloud, own) in enumerate(zip(clouds, result, strict=True)):
             if _is_point(own) and not _is_point(cloud):
                 raise ValueError(
@@ -166,5 +182,6 @@ def _kept(cloud: Tensor) -> torch.dtype:
     return cloud.dtype if cloud.dtype.is_floating_point else torch.float64
 
 
-def _quartiles(points: np.ndarray) -> Any:
-    return np.quantile(points, (0.25, 0.5, 0.75), axis=0)
+def _quartiles(points: np.ndarray, mass: Tensor | None) -> np.ndarray:
+    weights = None if mass is None else mass.numpy()
+    return weighted_quantiles(points, (0.25, 0.5, 0.75), weights)

@@ -4,9 +4,15 @@ from pointforms.explain.basis_split import BasisForm, BasisSplit, basis_split
 from pointforms.explain.coefficients import coefficients, form
 from pointforms.explain.components import component_loadings
 from pointforms.explain.directions import class_directions
+from pointforms.explain.embedding import embed_distances
 from pointforms.explain.energy import point_energy
 from pointforms.explain.importance import importance
 from pointforms.explain.importance_table import Importance, Reliance, StandIns
+from pointforms.explain.matrix_distances import (
+    ComparisonFeatures,
+    comparison_distances,
+    comparison_features,
+)
 from pointforms.explain.prediction import PredictionSplit, prediction_split
 from pointforms.explain.span import span_correlation
 from pointforms.loadings import Loadings
@@ -14,6 +20,7 @@ from pointforms.loadings import Loadings
 __all__ = [
     "BasisForm",
     "BasisSplit",
+    "ComparisonFeatures",
     "Importance",
     "Loadings",
     "PredictionSplit",
@@ -22,7 +29,10 @@ __all__ = [
     "basis_split",
     "class_directions",
     "coefficients",
+    "comparison_distances",
+    "comparison_features",
     "component_loadings",
+    "embed_distances",
     "form",
     "importance",
     "point_energy",

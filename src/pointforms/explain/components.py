@@ -57,7 +57,7 @@ def component_loadings(model: Any = None, clouds: Any = None) -> Loadings:
         if of_clouds is None:
             raise ValueError(
                 "the clouds have no loadings: expected those that read_anndata returns with "
-                'use_rep="X_pca" where varm has "PCs"'
+                'use_rep="X_pca" where varm has "PCs", or with loadings=…'
             )
         return of_clouds
     names = tuple(f"component {c}" for c in range(len(axes)))

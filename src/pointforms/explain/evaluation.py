@@ -21,6 +21,8 @@ from pointforms.nn.average import members_of
 from pointforms.nn.frames import framed
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
+from pointforms.support.weighted_statistics import pooled_weights
+from pointforms.weights import weights_of, with_weights
 
 # Numbers in the largest temporary: 8 MB in double precision.
 _WORKING_SET = 1 << 20
@@ -38,6 +40,8 @@ class CloudPoints:
         The Gram factor V.
     weights : (P,) tensor
         The measure μ.
+    mass : (P,) tensor or None
+        Weights of the points in their clouds; None if no points have any.
     cloud : (P,) tensor
         The cloud of each point, 0 to N - 1.
     sizes : tuple of int
@@ -49,6 +53,7 @@ class CloudPoints:
     weights: Tensor
     cloud: Tensor
     sizes: tuple[int, ...]
+    mass: Tensor | None = None
 
     @classmethod
     def of(cls, fields: Sequence[GramField], measure: Measure) -> CloudPoints:
@@ -64,6 +69,7 @@ class CloudPoints:
             torch.cat([field.measure(measure).double().cpu() for field in fields]),
             torch.repeat_interleave(torch.arange(len(fields)), torch.tensor(sizes)),
             sizes,
+            pooled_weights([weights_of(field) for field in fields], sizes),
         )
 
     def read_by(self, network: PointFormNetwork) -> Tensor:
@@ -71,7 +77,11 @@ class CloudPoints:
         if network.frame == "batch":
             raise ValueError('frame="batch" cannot be explained: expected another frame')
         x = (self.points - network.origin.double().cpu()) / network.unit.double().cpu()
-        return torch.cat(framed(x.split(self.sizes), network.frame))
+        clouds = x.split(self.sizes)
+        if self.mass is not None:
+            own = self.mass.split(self.sizes)
+            clouds = tuple(with_weights(c, w) for c, w in zip(clouds, own, strict=True))
+        return torch.cat(framed(clouds, network.frame))
 
     def blocks(self, forms: int, degree: int) -> Iterator[slice]:
         """Yield ranges of points for which l forms of a degree fit into the working set."""
@@ -95,7 +105,10 @@ class CloudPoints:
         rows = torch.from_numpy(np.concatenate([np.arange(*starts[i : i + 2]) for i in chosen]))
         sizes = tuple(self.sizes[i] for i in chosen)
         cloud = torch.repeat_interleave(torch.arange(len(chosen)), torch.tensor(sizes))
-        return CloudPoints(self.points[rows], self.factor[rows], self.weights[rows], cloud, sizes)
+        mass = None if self.mass is None else self.mass[rows]
+        return CloudPoints(
+            self.points[rows], self.factor[rows], self.weights[rows], cloud, sizes, mass
+        )
 
 
 def cloud_points(model: Any, clouds: Any, measure: Measure | None = None) -> CloudPoints:

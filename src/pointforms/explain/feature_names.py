@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-
 from pointforms.clouds import Clouds, plain_clouds
 from pointforms.support.options import shown
+from pointforms.weights import keep_weights, weights_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +17,7 @@ class FeatureNames:
 
     Attributes
     ----------
-    points : list of ndarray, each of shape (n_i, D)
+    points : list of ndarray, or of tensors that carry weights, each of shape (n_i, D)
         The clouds.
     shown : tuple of str
         The name of each feature, for a table.
@@ -26,7 +25,7 @@ class FeatureNames:
         The name of each feature as the estimator knows it; None if it knows none.
     """
 
-    points: list[np.ndarray]
+    points: list[Any]
     shown: tuple[str, ...]
     known: tuple[str, ...] | None
 
@@ -52,7 +51,10 @@ class FeatureNames:
                 known = own
         elif own is not None and known is not None:  # of a pipeline, say
             clouds = clouds.in_order(known)
-        points = [cloud.cpu().numpy() for cloud in plain_clouds(clouds)]
+        points = [
+            cloud.cpu().numpy() if weights_of(cloud) is None else keep_weights(cloud.cpu(), cloud)
+            for cloud in plain_clouds(clouds)
+        ]
         D = points[0].shape[1]
         if hasattr(estimator, "_check_width") and hasattr(estimator, "n_features_in_"):
             estimator._check_width(D)

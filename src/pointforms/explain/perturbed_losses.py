@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from pointforms.explain.cloud_targets import CloudTargets
 from pointforms.explain.exchange_test import Versions
@@ -14,6 +15,7 @@ from pointforms.explain.mean_increase import mean_increase
 from pointforms.explain.perturbation import shuffled, with_quantiles_of
 from pointforms.explain.unseen import Unseen
 from pointforms.support.blame import warn_caller
+from pointforms.weights import relative_weights, with_weights
 
 # Number of perturbed clouds per row of the table, about: with fewer clouds, each of them has
 # several versions; with more than `_MOST_CLOUDS`, some groups are drawn.
@@ -59,7 +61,7 @@ class PerturbedLosses:
 
     def __init__(
         self,
-        points: Sequence[np.ndarray],
+        points: Sequence[Any],
         targets: CloudTargets,
         models: Unseen,
         groups: np.ndarray,
@@ -72,7 +74,9 @@ class PerturbedLosses:
         if not len(index):
             raise ValueError("every model has seen every cloud: expected clouds it has not seen")
         self.index = index
-        self.points, self.targets, self.models = points, targets, models
+        self.points = [np.asarray(cloud) for cloud in points]
+        self.weights = [_relative(cloud) for cloud in points]
+        self.targets, self.models = targets, models
         names, self.group = np.unique(groups[index], return_inverse=True)
         self.groups = len(names)
         # a group with clouds in several parts has a cell in each: values come from the same part
@@ -115,12 +119,14 @@ class PerturbedLosses:
             rows = np.flatnonzero(donors[v] >= 0)
             return rows, [
                 with_quantiles_of(
-                    self.points[self.index[i]],
-                    self.points[self.index[donors[v, i]]],
+                    self.points[of],
+                    self.points[donor],
                     features,
                     self._rng,
+                    self.weights[of],
+                    self.weights[donor],
                 )
-                for i in rows
+                for of, donor in zip(self.index[rows], self.index[donors[v, rows]], strict=True)
             ]
 
         return self._row(features, None, "distribution", version, len(donors), self.blocks)
@@ -130,7 +136,12 @@ class PerturbedLosses:
 
         def version(v: int) -> tuple[np.ndarray, list[np.ndarray]]:
             return np.arange(len(self.index)), [
-                shuffled(self.points[i], features, self._rng.permutation(len(self.points[i])))
+                shuffled(
+                    self.points[i],
+                    features,
+                    self._rng.permutation(len(self.points[i])),
+                    self.weights[i],
+                )
                 for i in self.index
             ]
 
@@ -141,15 +152,16 @@ class PerturbedLosses:
         everything = np.arange(len(self.index))
         orders = [self._rng.permutation(len(self.points[i])) for i in self.index]
         together = [
-            shuffled(self.points[i], (one, other), order)
+            shuffled(self.points[i], (one, other), order, self.weights[i])
             for i, order in zip(self.index, orders, strict=True)
         ]
         # the second feature alone is shuffled further: every version has the same first feature
-        predicted = self.models.predict(together, self.index)
+        predicted = self._predict(together, self.index)
 
         def version(v: int) -> tuple[np.ndarray, list[np.ndarray]]:
             return everything, [
-                shuffled(cloud, (other,), self._rng.permutation(len(cloud))) for cloud in together
+                shuffled(cloud, (other,), self._rng.permutation(len(cloud)), self.weights[i])
+                for cloud, i in zip(together, self.index, strict=True)
             ]
 
         return self._row((one,), other, "covariation", version, self.repeats, None, predicted)
@@ -179,7 +191,7 @@ class PerturbedLosses:
         losses[0] = np.bincount(column, base_losses)
         whole = np.full((count, *base.shape), np.nan)  # predictions by version and cloud
         if len(rows):
-            predicted = self.models.predict(altered, self.index[rows])
+            predicted = self._predict(altered, self.index[rows])
             ends = np.cumsum([len(own) for own, _ in made])
             for v, values in enumerate(np.split(predicted, ends[:-1])):
                 own, _ = made[v]
@@ -190,6 +202,16 @@ class PerturbedLosses:
         mean, half = mean_increase(versions, np.bincount(column))
         drop = self._score_drop(base, whole, versions.shares()[column])
         return MeasuredRow(features, other, kind, versions, mean, half, drop)
+
+    def _predict(self, versions: Sequence[np.ndarray], of: np.ndarray) -> np.ndarray:
+        """Predict versions of clouds, whose points keep the weights that they have there."""
+        weighted = [
+            cloud
+            if self.weights[i] is None
+            else with_weights(torch.from_numpy(cloud), torch.from_numpy(self.weights[i]))
+            for cloud, i in zip(versions, of, strict=True)
+        ]
+        return self.models.predict(weighted, of)
 
     def _score_drop(self, base: np.ndarray, whole: np.ndarray, shares: np.ndarray) -> float:
         """Return the mean drop of the score over versions, of the clouds that have versions.
@@ -232,6 +254,12 @@ class PerturbedLosses:
                     source = self._rng.permutation(members[own[(i + v) % len(own)]])
                     donors[v - 1, members[g]] = np.resize(source, len(members[g]))
         return donors
+
+
+def _relative(cloud: Any) -> np.ndarray | None:
+    """Return the weights of the points of a cloud; None if they are equal."""
+    weights = relative_weights(cloud)
+    return None if weights is None else weights.cpu().numpy()
 
 
 def _sums(values: np.ndarray, columns: np.ndarray, count: int) -> np.ndarray:

@@ -80,6 +80,8 @@ class PooledForms:
         The output of the pool: logarithms of probabilities, or numbers.
     unit, shift : (outputs,) array
         A number of the pool is shift + unit × output; 1 and 0 for classes.
+    names : sequence of str
+        What the pool calls each of the point-forms.
     """
 
     fields: Sequence[GramField]
@@ -88,6 +90,7 @@ class PooledForms:
     output: np.ndarray
     unit: np.ndarray
     shift: np.ndarray
+    names: Sequence[str]
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
+from pointforms.clouds import plain_clouds
 from pointforms.estimators import PointFormRegressor, cross_fit
 from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.evaluation import CloudPoints, double_precision
@@ -93,7 +94,7 @@ def refit_halves(
     """
     scaled = estimator.scale is not None and not hasattr(estimator, "given_geometry_")
     estimator = clone(estimator).set_params(members=1)
-    clouds: list[Any] = [field.points for field in fields] if scaled else list(fields)
+    clouds: list[Any] = plain_clouds(fields) if scaled else list(fields)
     if labels.classifier:
         fitted = cross_fit(
             estimator,

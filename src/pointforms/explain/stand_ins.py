@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -13,14 +14,14 @@ _POINTS = 20_000
 
 
 def correlated_features(
-    clouds: Sequence[np.ndarray], threshold: float, rng: np.random.Generator
+    clouds: Sequence[Any], threshold: float, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
     """Return sets of at least two features that are linked by rank correlations of their points.
 
     Parameters
     ----------
     clouds : sequence of ndarray, each of shape (n_i, D)
-        The clouds, whose points are pooled.
+        The clouds, whose points are pooled; weights of points do not count.
     threshold : float
         Features with an absolute Spearman correlation of at least this are in one set.
     rng : Generator
@@ -33,7 +34,7 @@ def correlated_features(
     >>> correlated_features([np.c_[x, -x[:, 1] ** 3]], 0.8, rng)
     [(1, 3)]
     """
-    points = np.concatenate(clouds)
+    points = np.concatenate([np.asarray(cloud) for cloud in clouds])
     if len(points) > _POINTS:
         points = points[rng.choice(len(points), _POINTS, replace=False)]
     ranks = rankdata(points, axis=0)

@@ -1,8 +1,8 @@
 """The geometry of a cloud whose kernel is given: sparse affinities between its points.
 
-The affinities, normalised by row, are the kernel K̂. They have no length scale, so ρ is the length
-with which G = 1/(2 ρ²) Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ is calibrated: the mean trace, or every
-trace, is d.
+The affinities, times the weights of the points and normalised by row, are the kernel K̂. They have
+no length scale, so ρ is the length with which G = 1/(2 ρ²) Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ is
+calibrated: the mean trace, or every trace, is d.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ def geometry_of_affinities(
     assert settings.calibrate
     d = dimensions(x, settings)
     log_q = log_density(lists, r0, d)[1]
+    if lists.mass is not None:
+        affinities = affinities * lists.gather(lists.mass.double())
     largest = affinities.amax(-1, keepdim=True)
     weights = affinities / largest  # whose sum is in range
     total = weights.sum(-1, keepdim=True)
@@ -56,7 +58,7 @@ def geometry_of_affinities(
     log_total = (total.log() + largest.log()).squeeze(-1)
     kernel = Kernel(weights, torch.zeros_like(r0), torch.ones_like(d), None, log_total)
     geometry = BatchGeometry(x, unit, lists, d, log_q - d * unit.squeeze(-1).log(), kernel)
-    factor = calibration(traces(geometry, settings.center), d, settings.calibrate)
+    factor = calibration(traces(geometry, settings.center), d, settings.calibrate, lists.mass)
     limit = 0.25 * math.log(torch.finfo(x.dtype).max)
     log_rho = (-0.5 * factor.log()).clamp(-limit, limit).expand_as(r0)
     return replace(geometry, kernel=replace(kernel, log_rho=log_rho))

@@ -24,20 +24,25 @@ _MAX_TIED = 1 << 16
 _GRID = 64
 
 
-def wide_exponents(points: Tensor, rho: Tensor) -> list[tuple[Tensor, Tensor | None]]:
+def wide_exponents(
+    points: Tensor, rho: Tensor, mass: Tensor | None = None
+) -> list[tuple[Tensor, Tensor | None]]:
     """Return |p_i - p_j|² / (4 ρ_i ρ_j) between some points of each cloud and many neighbours.
 
     From points (B, n, D) and ρ (B, n): one tensor (m, K) per cloud, with the weights (m, K) of its
-    entries, or None if all are 1.
+    entries, or None if all are 1. Masses (B, n) of the points weigh both ends.
     """
     exponents = []
     chosen = representatives(points, _MAX_POINTS, lambda: rho)
-    for cloud, rows, scale in zip(points, chosen, rho, strict=True):
+    for b, (cloud, rows, scale) in enumerate(zip(points, chosen, rho, strict=True)):
         K = min(_WIDE_NEIGHBORS, len(cloud))
         sq, index = nearest_of(cloud, rows, K, _MAX_TIED)
         share = shares(sq, K)
         if share is None:
             sq, index = sq[:, :K], index[:, :K]
+        if mass is not None:
+            ends = mass[b, rows].unsqueeze(-1) * mass[b, index]
+            share = ends if share is None else share * ends
         exponents.append((sq / (4.0 * scale[rows].unsqueeze(-1) * scale[index]), share))
     return exponents
 

@@ -9,10 +9,13 @@ import torch
 from torch import Tensor
 
 from pointforms.geometry.neighbors import BLOCK
+from pointforms.weights import relative_weights
 
 
 def batches(clouds: Sequence[Tensor], rows: Iterable[int], neighbors: int) -> list[list[int]]:
     """Group some clouds by size and precision, few enough in a group for the CPU cache.
+
+    Clouds with weights and clouds without are not in one group.
 
     Parameters
     ----------
@@ -23,11 +26,12 @@ def batches(clouds: Sequence[Tensor], rows: Iterable[int], neighbors: int) -> li
     neighbors : int
         Number of points in each neighbourhood.
     """
-    groups: dict[tuple[int, torch.dtype], list[int]] = defaultdict(list)
+    groups: dict[tuple[int, torch.dtype, bool], list[int]] = defaultdict(list)
     for i in rows:
-        groups[len(clouds[i]), clouds[i].dtype].append(i)
+        weighted = relative_weights(clouds[i]) is not None
+        groups[len(clouds[i]), clouds[i].dtype, weighted].append(i)
     parts = []
-    for (n, _), members in groups.items():
+    for (n, *_), members in groups.items():
         count = max(1, BLOCK // (n * min(n, neighbors)))
         parts += [members[s : s + count] for s in range(0, len(members), count)]
     return parts

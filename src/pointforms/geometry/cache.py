@@ -1,4 +1,4 @@
-"""Gram fields on disk, keyed by the content of a cloud and the settings.
+"""Gram fields on disk, keyed by the content of a cloud, with its weights, and the settings.
 
 There is one file per cloud, in safetensors format (tensors and text, no code). Files are written
 atomically, so several processes can share a folder: two may compute the same field, but none reads
@@ -22,6 +22,7 @@ from torch import Tensor
 from pointforms.geometry.field import GramField
 from pointforms.geometry.settings import GramSettings
 from pointforms.support.files import PARTIAL_PREFIX, atomic
+from pointforms.weights import plain, relative_weights, weights_of
 
 # Part of every key: raise it whenever the same settings would give different numbers.
 _FORMAT = 3
@@ -63,7 +64,9 @@ class FieldCache:
             numbers = json.loads(bytes(tensors.pop("numbers").tolist()))
             parts: dict[str, Any] = {name: tensors[name].to(cloud.device) for name in _TENSORS}
             parts |= {name: numbers[name] for name in _NUMBERS}
-            return GramField(points=cloud, settings=settings, **parts)
+            return GramField(
+                points=plain(cloud), settings=settings, weights=weights_of(cloud), **parts
+            )
         except (SafetensorError, KeyError, ValueError):  # intact, but not a field
             return None
 
@@ -83,7 +86,10 @@ class FieldCache:
         described = {"format": _FORMAT, "dtype": str(cloud.dtype), "shape": list(cloud.shape)}
         described |= asdict(settings)
         key = hashlib.blake2b(json.dumps(described, sort_keys=True).encode(), digest_size=20)
-        key.update(cloud.detach().cpu().contiguous().numpy().tobytes())
+        key.update(plain(cloud).detach().cpu().contiguous().numpy().tobytes())
+        mass = relative_weights(cloud)
+        if mass is not None:
+            key.update(b"weights" + mass.cpu().contiguous().numpy().tobytes())
         name = key.hexdigest()
         return self.folder / name[:2] / f"{name}.gram"
 

@@ -50,7 +50,8 @@ def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Te
 
     q₀_i = (2π)^(-d/2) r₀_i^(-d) n^(-1) Σ_l exp(-|p_i - p_l|² / (2 r₀_i r₀_l))
 
-    in logarithms, since r₀^d leaves the floating-point range at moderate d. The list stops at its
+    in logarithms, since r₀^d leaves the floating-point range at moderate d. A point of weight w
+    counts as w points: the sum is Σ_l w_l exp(...) / Σ_l w_l. The list stops at its
     last neighbour m, so the second estimate divides by P(d/2, |p_i - p_m|² / (2 r₀_i r₀_m)), with
     the scales of both ends, since lists at the edge of a sparse region end in a dense one. Points
     tied at the last distance are averaged.
@@ -92,7 +93,8 @@ def _exponents(lists: NeighborLists, r0: Tensor) -> Tensor:
 def _log_kernel_mean(exponent: Tensor, lists: NeighborLists, r0: Tensor, d: Tensor) -> Tensor:
     """Return log q₀ from exponents (B, n, k), which are overwritten."""
     K = exponent.neg_().exp_()
-    total = (K if lists.share is None else K.mul_(lists.share)).sum(-1)
+    weights = lists.entry_weights()
+    total = (K if weights is None else K.mul_(weights)).sum(-1)
     scale = r0.log() + 0.5 * math.log(2 * math.pi)
     log_q0: Tensor = total.log() - d * scale - math.log(r0.shape[1])
     return log_q0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -40,6 +40,7 @@ def estimate_geometry(
     settings: GramSettings,
     merge: bool = True,
     lists: NeighborLists | None = None,
+    mass: Tensor | None = None,
 ) -> BatchGeometry:
     """Estimate neighbours, scale, density, bandwidth and kernel of (B, n, D).
 
@@ -53,6 +54,10 @@ def estimate_geometry(
         That of :func:`pointforms.geometry.ties.nearest`.
     lists : NeighborLists or None, default None
         Neighbours in own units that were searched before; used if they are long enough.
+    mass : Tensor or None, shape (B, n), default None
+        Weights of the points, with mean 1; None stands for 1. Neighbours and local scales are
+        those of the points as they are: the scale has to cover the distance between points,
+        whatever each of them stands for.
     """
     n = points.shape[1]
     k, k0 = settings.list_length(n), settings.density_list_length(n)
@@ -61,7 +66,9 @@ def estimate_geometry(
     if lists is None or k == n or lists.sq.shape[-1] < length:
         lists = neighbor_lists(x, length, settings.search)
     r0 = local_scale(lists.nearest_sq(k0))
-    lists = nearest(lists, x, k, settings.search, merge)
+    # copies of a point may differ in their weights
+    lists = nearest(lists, x, k, settings.search, merge and mass is None)
+    lists = lists if mass is None else replace(lists, mass=mass.to(x))
     return geometry_of_lists(x, unit, lists, r0, settings)
 
 
@@ -86,10 +93,11 @@ def geometry_of_lists(
     d = dimensions(x, settings)
     log_unit = unit.squeeze(-1).log()
     log_q0, log_q = log_density(lists, r0, d)
-    log_rho = log_bandwidth(log_q0, r0, d, log_unit, settings)
+    log_rho = log_bandwidth(log_q0, r0, d, log_unit, settings, lists.mass)
     u = exponents(lists, log_rho)
     if settings.bandwidth == "auto":
-        steepest_epsilons = [steepest(*wide)[0] for wide in wide_exponents(x, log_rho.exp())]
+        wide = wide_exponents(x, log_rho.exp(), lists.mass)
+        steepest_epsilons = [steepest(*one)[0] for one in wide]
         epsilon = torch.stack(steepest_epsilons).unsqueeze(-1)
     else:
         epsilon = torch.full_like(log_unit, float(settings.bandwidth))

@@ -35,6 +35,7 @@ from pointforms.geometry.settings import GramSettings, Search, usual_density_nei
 from pointforms.geometry.ties import nearest, nearest_of, resolution, shares
 from pointforms.geometry.truncation import kept_second_moment
 from pointforms.geometry.units import own_units
+from pointforms.weights import relative_weights
 
 CANDIDATES = (8, 16, 32, 64, 128, 256)
 # The first of them is for clouds of at most this many points.
@@ -62,17 +63,24 @@ class Evidence:
     Parameters
     ----------
     cloud : Tensor, shape (n, D)
-        The cloud, of which copies of a point count once: they have no direction.
+        The cloud, of which copies of a point count once: they have no direction. The weights that
+        it carries count in kernels and densities.
     search : {"auto", "tree", "brute", "approximate"}, default "auto"
         How the neighbours of all points are searched.
     """
 
     def __init__(self, cloud: Tensor, search: Search = "auto") -> None:
         self._points, self._search = own_units(cloud.unsqueeze(0))[0], search
+        mass = relative_weights(cloud)
+        self._mass = None if mass is None else mass.to(self._points)
         self._size = len(cloud)
         self._look_around()
         if self._sees_copies():
-            self._points = own_units(_distinct(self._points[0]).unsqueeze(0))[0]
+            distinct, member = _distinct(self._points[0])
+            self._points = own_units(distinct.unsqueeze(0))[0]
+            if self._mass is not None:
+                joint = self._mass.new_zeros(len(distinct)).index_add(0, member, self._mass)
+                self._mass = joint / joint.mean()
             self._look_around()
 
     def _look_around(self) -> None:
@@ -165,9 +173,7 @@ class Evidence:
         for k0 in {usual_density_neighbors(k) for k in counts}:
             scales[k0] = local_scale(lists.nearest_sq(k0))
         densities = [
-            listed_log_density(
-                nearest(lists, self._points, k), scales[usual_density_neighbors(k)], d
-            )
+            listed_log_density(self._shortened(lists, k), scales[usual_density_neighbors(k)], d)
             for k in counts
         ]
         listed = all(k in self._neighborhoods for k in counts)
@@ -178,7 +184,7 @@ class Evidence:
     def _distances_by_short_lists(self, widest: int, d: Tensor) -> dict[int, float]:
         """Return the distances up to k = `widest` from lists of 32: see the module."""
         lists = self.lists
-        half, full = (nearest(lists, self._points, k) for k in (_LIST // 2, _LIST))
+        half, full = (self._shortened(lists, k) for k in (_LIST // 2, _LIST))
         narrow, wide = (local_scale(lists.nearest_sq(k0)) for k0 in (8, 16))
         exact = [listed_log_density(one, narrow, d) for one in (half, full)]
         exact.append(log_density(full, wide, d)[1])
@@ -194,6 +200,13 @@ class Evidence:
         for k, distance in zip(counts[4:], found[4:], strict=True):
             result[k] = max(0.0, distance**2 - excess * 64 / k) ** 0.5
         return result
+
+    def _shortened(self, lists: NeighborLists, k: int) -> NeighborLists:
+        """Return lists of the k nearest points, with the masses of these."""
+        if self._mass is None:
+            return nearest(lists, self._points, k)
+        short = nearest(lists, self._points, k, merge=False)
+        return replace(short, mass=self._mass.unsqueeze(0))
 
     def _nearest(self, counts: list[int]) -> dict[int, _Neighborhoods]:
         """Return the neighbourhoods of the chosen points, of each count."""
@@ -212,6 +225,9 @@ class Evidence:
         for k in counts:
             share = shares(sq, k) if tied else None
             width = k if share is None else sq.shape[1]
+            if self._mass is not None:
+                mass = self._mass[index[:, :width]]
+                share = mass if share is None else share * mass
             # nothing is cut off where every point is a neighbour
             last = sq[:, k - 1 : k] if k < len(x) else torch.full_like(sq[:, :1], torch.inf)
             r0 = scales[usual_density_neighbors(k)]
@@ -286,14 +302,17 @@ class _Neighborhoods:
         return self.z.mT @ (self.z * w.unsqueeze(-1)) - mean.mT @ mean
 
 
-def _distinct(points: Tensor) -> Tensor:
-    """Return points (n, D), in own units, without copies up to rounding errors, in any order."""
+def _distinct(points: Tensor) -> tuple[Tensor, Tensor]:
+    """Return points (n, D), in own units, without copies up to rounding errors, in any order.
+
+    The second tensor (n,) has the place of each point among them.
+    """
     cell = 64 * resolution(points.dtype)
     _, member = torch.unique((points / cell).round(), dim=0, return_inverse=True)
     first = torch.full((int(member.max()) + 1,), len(points), device=points.device)
     places = torch.arange(len(points), device=points.device)
     distinct: Tensor = points[first.scatter_reduce(0, member, places, "amin")]
-    return distinct
+    return distinct, member
 
 
 def _sorted_lists(points: Tensor, k: int, search: Search) -> NeighborLists:

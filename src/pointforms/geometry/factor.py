@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pointforms.geometry.estimate import BatchGeometry
+from pointforms.geometry.kernel import mean_over_points
 from pointforms.geometry.neighbors import BLOCK
 from pointforms.geometry.settings import Center, GramSettings
 from pointforms.geometry.ties import resolution
@@ -38,7 +39,9 @@ def gram_factors(geometry: BatchGeometry, settings: GramSettings) -> tuple[Tenso
     if projector:
         return V, lost
     if settings.calibrate:
-        factor = calibration(trace.view(B, n), geometry.dimension, settings.calibrate)
+        factor = calibration(
+            trace.view(B, n), geometry.dimension, settings.calibrate, geometry.lists.mass
+        )
     else:
         factor = torch.exp2(2 * geometry.kernel.rate()[1]).to(V.dtype)
     V *= factor.sqrt().view(B, -1, 1, 1)
@@ -110,12 +113,15 @@ def _row_blocks(B: int, n: int, size: int, whole_clouds: bool) -> Iterator[slice
     yield from (slice(s, min(s + size, B * n)) for s in range(0, B * n, size))
 
 
-def calibration(trace: Tensor, d: Tensor, mode: Literal[True, "point"]) -> Tensor:
+def calibration(
+    trace: Tensor, d: Tensor, mode: Literal[True, "point"], mass: Tensor | None = None
+) -> Tensor:
     """Return the factor that makes the mean trace, or every trace, of (B, n) equal to d (B, 1).
 
     Its shape is (B, 1) or (B, n). It is 1 where the trace is zero, in a neighbourhood of copies.
+    Points count in the mean as their masses (B, n) say.
     """
-    reference = trace if mode == "point" else trace.mean(-1, keepdim=True)
+    reference = trace if mode == "point" else mean_over_points(trace, mass)
     return torch.where(reference > torch.finfo(trace.dtype).tiny, d / reference, 1.0)
 
 
@@ -143,7 +149,8 @@ def caller_units(
     power = -2 * geometry.unit.double().flatten().log2()
     if calibrate is False or trace is None:
         return torch.ones_like(power), power + 2 * geometry.kernel.rate()[1].flatten()
-    return calibration(trace, geometry.dimension, calibrate).flatten().double(), power
+    factor = calibration(trace, geometry.dimension, calibrate, geometry.lists.mass)
+    return factor.flatten().double(), power
 
 
 def _cholesky(G: Tensor) -> Tensor:

@@ -11,6 +11,8 @@ from torch import Tensor
 from pointforms.exterior import check_degree, compound
 from pointforms.geometry.settings import GramSettings
 from pointforms.support.checks import check_choice
+from pointforms.support.weighted_statistics import weighted_mean
+from pointforms.weights import relative_weights
 
 Measure = Literal["uniform", "volume", "volume-normalized"]
 
@@ -52,6 +54,8 @@ class GramField:
     unit : Tensor, shape (D,), or None, default None
         What an estimator divided the features by before it searched neighbours; None if the field
         was estimated in the units of its points.
+    weights : Tensor, shape (n,), or None, default None
+        The mass that each point stands for; None weighs all points equally.
 
     Examples
     --------
@@ -76,6 +80,7 @@ class GramField:
     settings: GramSettings
     agreement: float | None = None
     unit: Tensor | None = None
+    weights: Tensor | None = None
 
     def __len__(self) -> int:
         return self.points.shape[0]
@@ -122,10 +127,13 @@ class GramField:
         ----------
         name : {"uniform", "volume", "volume-normalized"}, default "uniform"
             "uniform" is 1/n. "volume" is 1/(n q₀), so that sums approximate ∫ dV.
-            "volume-normalized" divides those weights by their sum.
+            "volume-normalized" divides those weights by their sum. Where points have weights w,
+            w_i / Σw takes the place of 1/n.
         """
         check_choice("measure", name, *get_args(Measure))
-        n = len(self)
+        n, mass = len(self), relative_weights(self)
+        if mass is not None:
+            return self._weighted_measure(name, mass)
         if name == "uniform":
             return torch.full_like(self.log_density, 1.0 / n)
         if name == "volume":
@@ -136,6 +144,13 @@ class GramField:
             )  # fmt: skip
             return weights
         return torch.softmax(-self.log_density, 0)
+
+    def _weighted_measure(self, name: Measure, mass: Tensor) -> Tensor:
+        """Return a measure where points have masses (n,) of mean 1."""
+        if name == "volume-normalized":
+            return torch.softmax(mass.log().to(self.log_density) - self.log_density, 0)
+        plain = replace(self, weights=None).measure(name)
+        return plain * mass.to(plain)
 
     def tangents(self, count: int | None = None) -> Tensor:
         """Return orthonormal leading directions of G: (n, D, count).
@@ -156,7 +171,8 @@ class GramField:
         squared = torch.linalg.svdvals(self.factor).square()
         total = squared.sum(-1) + self.discarded_trace
         outside = squared[:, self.dimension :].sum(-1) + self.discarded_trace
-        return float((outside / torch.where(total > 0, total, 1.0)).mean())
+        share = outside / torch.where(total > 0, total, 1.0)
+        return float(weighted_mean(share, relative_weights(self)))
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
@@ -166,6 +182,8 @@ class GramField:
             name: getattr(self, name).to(device=device, dtype=dtype)
             for name in ("points", "factor", "log_density", "scale", "discarded_trace")
         }
+        if self.weights is not None:
+            moved["weights"] = self.weights.to(device)
         return replace(self, **moved)
 
 

@@ -71,6 +71,8 @@ def _undirected(geometry: BatchGeometry, alpha: float) -> tuple[Tensor, Tensor, 
     edges, entry = edges.unique(return_inverse=True)
     K = K.new_zeros(len(edges)).scatter_reduce(0, entry, K.repeat(2), "amax")
     row, column = edges // n, edges % n
+    if geometry.lists.mass is not None:
+        K = K * geometry.lists.mass[0, column]
 
     def row_sums(values: Tensor) -> Tensor:
         return values.new_zeros(n).index_add(0, row, values)

@@ -31,6 +31,13 @@ from pointforms.geometry.settings import (
 from pointforms.geometry.units import own_units
 from pointforms.support.checks import check_choice
 from pointforms.support.suggestions import suggests_parameters
+from pointforms.weights import (
+    checked_weights,
+    plain,
+    relative_weights,
+    weights_of,
+    with_weights,
+)
 
 # Options that have no effect with a graph, and those that have none if it is the kernel.
 _OPTIONS_OF_SEARCH = ("neighbors", "search")
@@ -93,6 +100,10 @@ class Geometry:
         Nonnegative weights, such as `adata.obsp["connectivities"]` of scanpy or the kernel of
         graphtools. Positive entries are neighbours; the diagonal is used as it is. Dense arrays
         are refused; `scipy.sparse.csr_array` converts them.
+    weights : array-like or tensor or None, shape (n,), default None
+        The mass that each point stands for, such as the number of cells of a landmark. A point of
+        weight w counts as w points in the density, in the kernel and in means over the cloud, but
+        once in `neighbors`. None takes the weights that a cloud of :class:`Clouds` carries.
 
     Examples
     --------
@@ -136,26 +147,32 @@ class Geometry:
         indices: Any = None,
         distances: Any = None,
         affinities: Any = None,
+        weights: Any = None,
     ) -> None:
         settings = GramSettings.among(locals())
-        self.points = as_cloud(points)
+        cloud = as_cloud(points)
+        if weights is not None:
+            cloud = with_weights(cloud, checked_weights(weights, len(cloud)))
+        self.points, self.weights = plain(cloud), weights_of(cloud)
+        mass = relative_weights(cloud)
+        self._mass = None if mass is None else mass.unsqueeze(0)
         settings.check_width(self.points.shape[1])
         graph = graph_of(len(self.points), indices, distances, affinities)
         if graph is not None:
             settings = _settings_for(graph, settings)
         self.settings = settings
         self._of_graph = graph is not None
-        votes = Votes([self.points], settings)
+        votes = Votes([cloud], settings)
         choice = votes.choose()
         choice.warn_if_doubtful()
         self._resolved = choice.applied_to(settings)
         searched = votes.lists(choice.neighbors)
         del votes  # and the wide neighbourhoods that it holds
-        cloud = self.points.unsqueeze(0)
+        batch = self.points.unsqueeze(0)
         self._geometry = (
-            estimate_geometry(cloud, self._resolved, lists=searched)
+            estimate_geometry(batch, self._resolved, lists=searched, mass=self._mass)
             if graph is None
-            else _geometry_of_graph(cloud, graph, self._resolved)
+            else _geometry_of_graph(batch, graph, self._resolved, self._mass)
         )
         self.dimension, self.agreement = choice.dimension, choice.agreement
         self.neighbors = self._resolved.list_length(len(self.points))
@@ -183,7 +200,7 @@ class Geometry:
         field = fields_of_geometry(self.points.unsqueeze(0), self._geometry, self._resolved)[0]
         # nobody else can compute the field of a graph again with other numbers
         settings = self._resolved if self._of_graph else self.settings
-        return replace(field, settings=settings, agreement=self.agreement)
+        return replace(field, settings=settings, agreement=self.agreement, weights=self.weights)
 
     def laplacian(
         self, symmetric: bool = False, calibrate: bool | Literal["point"] = False
@@ -263,10 +280,13 @@ def _settings_for(graph: Graph, settings: GramSettings) -> GramSettings:
     return replace(settings, neighbors=graph.median_length)
 
 
-def _geometry_of_graph(cloud: Tensor, graph: Graph, settings: GramSettings) -> BatchGeometry:
+def _geometry_of_graph(
+    cloud: Tensor, graph: Graph, settings: GramSettings, mass: Tensor | None
+) -> BatchGeometry:
     """Estimate the geometry of one cloud (1, n, D) on the lists of a graph."""
     x, unit = own_units(cloud)
     lists, affinities = graph_lists(graph, x, unit)
+    lists = lists if mass is None else replace(lists, mass=mass.to(x))
     k0 = settings.density_list_length(x.shape[1])
     share = None if lists.share is None else lists.share[..., :k0]
     r0 = local_scale(lists.nearest_sq(k0), share)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -33,6 +33,7 @@ from pointforms.geometry.settings import (
 )
 from pointforms.support.progress import track
 from pointforms.support.suggestions import suggests_parameters
+from pointforms.weights import relative_weights, weights_of
 
 
 @suggests_parameters
@@ -53,6 +54,8 @@ def gram_field(
     spectrum: Spectrum = "raw",
     rank: int | None = None,
     search: Search = "auto",
+    *,
+    weights: Any = None,
 ) -> GramField:
     """Estimate the Gram field of one cloud.
 
@@ -81,6 +84,10 @@ def gram_field(
     points : array-like or tensor, shape (n, D)
         The cloud, on any device. float32 stays float32, everything else becomes float64.
     [options of GramSettings]
+    weights : array-like or tensor or None, shape (n,), default None
+        The mass that each point stands for, such as the number of cells of a landmark. A point of
+        weight w counts as w points in the density, in the kernel and in means over the cloud, but
+        once in `neighbors`. None takes the weights that a cloud of :class:`Clouds` carries.
 
     Returns
     -------
@@ -101,7 +108,7 @@ def gram_field(
     Berry and Harlim, Variable bandwidth diffusion kernels, ACHA 40 (2016).
     """
     settings = GramSettings.among(locals())
-    return Geometry(points, **vars(settings)).gram_field()
+    return Geometry(points, **vars(settings), weights=weights).gram_field()
 
 
 @suggests_parameters
@@ -135,7 +142,8 @@ def gram_fields(
     Parameters
     ----------
     clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-        The clouds, all with the same number of features D.
+        The clouds, all with the same number of features D. Weights of the points of
+        :class:`Clouds` count as in :func:`gram_field`.
     [options of GramSettings]
     n_jobs : int or None, default None
         Number of threads that share the batches; -1 uses one per core, None the calling thread.
@@ -175,7 +183,7 @@ def gram_fields(
     missing = [i for i, field in enumerate(fields) if field is None]
 
     def compute(rows: list[int]) -> int:
-        computed = _fields_of_batch(torch.stack([checked[i] for i in rows]), resolved)
+        computed = _fields_of_batch([checked[i] for i in rows], resolved)
         for i, field in zip(rows, computed, strict=True):
             fields[i] = field
             if store is not None:
@@ -215,6 +223,12 @@ def _check_jobs(n_jobs: int | None) -> int:
     return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
 
 
-def _fields_of_batch(points: Tensor, settings: GramSettings) -> list[GramField]:
-    """Compute the Gram fields of a batch of clouds of one size: (B, n, D)."""
-    return fields_of_geometry(points, estimate_geometry(points, settings), settings)
+def _fields_of_batch(clouds: list[Tensor], settings: GramSettings) -> list[GramField]:
+    """Compute the Gram fields of a batch of clouds of one size, all with weights or without."""
+    points = torch.stack(clouds)
+    masses = [own for own in map(relative_weights, clouds) if own is not None]
+    geometry = estimate_geometry(points, settings, mass=torch.stack(masses) if masses else None)
+    return [
+        replace(field, weights=weights_of(cloud))
+        for field, cloud in zip(fields_of_geometry(points, geometry, settings), clouds, strict=True)
+    ]

@@ -51,16 +51,25 @@ class Kernel:
         return (rate * torch.exp2(-2 * power)).to(self.log_rho.dtype), power
 
     def unnormalized(self, lists: NeighborLists) -> Tensor:
-        """Return K_ij, before the density and row normalisations, up to a factor: (B, n, k)."""
+        """Return K_ij, before the density and row normalisations, up to a factor: (B, n, k).
+
+        It is without the masses of the points, so that it is symmetric.
+        """
         if self.log_total is not None:
             total = self.log_total - self.log_total.amax(-1, keepdim=True)
-            return self.weights * total.exp().to(self.weights.dtype).unsqueeze(-1)
+            K = self.weights * total.exp().to(self.weights.dtype).unsqueeze(-1)
+            return K if lists.mass is None else K / lists.gather(lists.mass)
         K = torch.exp(exponents(lists, self.log_rho) / -self.epsilon.unsqueeze(-1))
         return K if lists.share is None else K * lists.share
 
 
 def log_bandwidth(
-    log_q0: Tensor, r0: Tensor, d: Tensor, log_unit: Tensor, settings: GramSettings
+    log_q0: Tensor,
+    r0: Tensor,
+    d: Tensor,
+    log_unit: Tensor,
+    settings: GramSettings,
+    mass: Tensor | None = None,
 ) -> Tensor:
     """Return log ρ in the batch's own units: ρ = q₀^β or constant, then rescaled.
 
@@ -76,6 +85,8 @@ def log_bandwidth(
         Logarithm of the own unit in the caller's units.
     settings : GramSettings
         `bandwidth_policy`, `bandwidth_units` and `beta` are used.
+    mass : Tensor or None, shape (B, n), default None
+        Weights of the points in geometric means, with mean 1.
     """
     units = settings.bandwidth_units
     variable = settings.bandwidth_policy == "variable"
@@ -84,11 +95,16 @@ def log_bandwidth(
         # q₀ has the unit length^-d: convert it to the caller's units, take the power, convert back
         shift = -log_unit - (settings.beta * d * log_unit if variable else 0.0)
     elif units == "local":
-        shift = (r0.log() - log_rho).mean(-1, keepdim=True)
+        shift = mean_over_points(r0.log() - log_rho, mass)
     else:
-        shift = math.log(units) - log_unit - log_rho.mean(-1, keepdim=True)
+        shift = math.log(units) - log_unit - mean_over_points(log_rho, mass)
     limit = 0.25 * math.log(torch.finfo(log_rho.dtype).max)  # ρ_i² ρ_j² stays finite
     return (log_rho + shift).clamp(-limit, limit)
+
+
+def mean_over_points(values: Tensor, mass: Tensor | None) -> Tensor:
+    """Return means of values (B, n) over each cloud, by masses (B, n) of mean 1: (B, 1)."""
+    return (values if mass is None else values * mass).mean(-1, keepdim=True)
 
 
 def exponents(lists: NeighborLists, log_rho: Tensor) -> Tensor:
@@ -110,11 +126,13 @@ def diffusion_kernel(
 
     q_ε(i) = Σ_j K_ij / ρ_i^d and K^α_ij = K_ij / (q_ε(i) q_ε(j))^α. The row normalisation cancels
     the factor of i, so only that of j is applied, in logarithms because ρ^(dα) has a wide range.
+    Where points have masses, both sums count a neighbour as often: K_ij becomes w_j K_ij.
     The exponents u from :func:`exponents` are overwritten.
     """
     log_K = u.mul_(-1.0 / epsilon.unsqueeze(-1))
-    if lists.share is not None:
-        log_K += lists.share.log()
+    entries = lists.entry_weights()
+    if entries is not None:
+        log_K += entries.log()
     if settings.alpha != 0.0:
         log_q = torch.logsumexp(log_K, -1) - d * log_rho
         log_K -= settings.alpha * lists.gather(log_q)

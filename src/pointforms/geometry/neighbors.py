@@ -43,12 +43,16 @@ class NeighborLists:
         last entry of `sq` is the last distance in any case.
     merged : bool
         Whether an entry may stand for several copies of a point, with their number as its weight.
+    mass : Tensor or None, shape (B, n)
+        Weights of the points themselves, with mean 1; None stands for 1. In every sum over a list
+        a neighbour counts as often as its mass says.
     """
 
     sq: Tensor
     index: Tensor | None
     share: Tensor | None = None
     merged: bool = False
+    mass: Tensor | None = None
 
     @property
     def complete(self) -> bool:
@@ -72,6 +76,13 @@ class NeighborLists:
         flat = values.flatten(0, 1).index_select(0, self.index.flatten())
         return flat.view(*self.index.shape, *values.shape[2:])
 
+    def entry_weights(self) -> Tensor | None:
+        """Return the weight of each entry in a sum, share times mass: (B, n, k); None for 1."""
+        if self.mass is None:
+            return self.share
+        mass = self.gather(self.mass)
+        return mass if self.share is None else mass * self.share
+
     def nearest_sq(self, count: int) -> Tensor:
         """Return squared distances to the `count` nearest points: (B, n, count)."""
         if self.index is not None:
@@ -84,10 +95,10 @@ class NeighborLists:
 
     def mean(self, values: Tensor) -> Tensor:
         """Average values (B, n) of the points over each list: (B, n)."""
-        gathered = self.gather(values)
-        if self.share is None:
+        gathered, weights = self.gather(values), self.entry_weights()
+        if weights is None:
             return gathered.mean(-1)
-        return (gathered * self.share).sum(-1) / self.share.sum(-1)
+        return (gathered * weights).sum(-1) / weights.sum(-1)
 
     def sort(self, k: int) -> NeighborLists:
         """Return the k nearest of each list of a complete graph, ascending."""

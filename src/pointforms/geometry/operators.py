@@ -45,6 +45,8 @@ def laplacian(
     rank: int | None = None,
     search: Search = "auto",
     symmetric: bool = False,
+    *,
+    weights: Any = None,
 ) -> Tensor:
     """Return the sparse generator L = (K̂ - I) / (ε ρ_i²) on the neighbour lists.
 
@@ -68,6 +70,8 @@ def laplacian(
     symmetric : bool, default False
         False keeps the directed neighbour lists. True joins i and j where either lists the
         other, which makes π_i L_ij symmetric for some π > 0, so that L has real eigenvalues.
+    weights : array-like or tensor or None, shape (n,), default None
+        The mass that each point stands for, as in :func:`pointforms.gram_field`.
 
     Returns
     -------
@@ -86,7 +90,7 @@ def laplacian(
     True
     """
     settings = GramSettings.among(locals())
-    return Geometry(points, **vars(settings)).laplacian(symmetric, calibrate)
+    return Geometry(points, **vars(settings), weights=weights).laplacian(symmetric, calibrate)
 
 
 @suggests_parameters
@@ -109,6 +113,8 @@ def carre_du_champ(
     spectrum: Spectrum = "raw",
     rank: int | None = None,
     search: Search = "auto",
+    *,
+    weights: Any = None,
 ) -> Tensor:
     """Return Γ(f, h) ≈ ⟨∇f, ∇h⟩ at every point, for functions given by their values.
 
@@ -127,6 +133,8 @@ def carre_du_champ(
     points : array-like or tensor, shape (n, D)
         The cloud. float32 stays float32, everything else becomes float64.
     [options of GramSettings]
+    weights : array-like or tensor or None, shape (n,), default None
+        The mass that each point stands for, as in :func:`pointforms.gram_field`.
 
     Returns
     -------
@@ -145,4 +153,4 @@ def carre_du_champ(
     torch.Size([200, 3])
     """
     settings = GramSettings.among(locals())
-    return Geometry(points, **vars(settings)).carre_du_champ(f, h)
+    return Geometry(points, **vars(settings), weights=weights).carre_du_champ(f, h)

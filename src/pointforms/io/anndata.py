@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pointforms.clouds import Clouds
+from pointforms.io.cells import (
+    Cells,
+    CellsInMemory,
+    CellsOnDisk,
+    ChosenColumns,
+    by_rows,
+    declared_bytes,
+    is_old_file,
+    opened,
+)
 from pointforms.io.columns import (
     Annotations,
     PathLike,
+    column_name,
+    column_names,
     constant_per_cloud,
     existing_file,
     group_rows,
@@ -28,8 +38,11 @@ from pointforms.support.suggestions import suggest
 if TYPE_CHECKING:
     import anndata
 
-# Where scanpy keeps the weights of genes in the components of `obsm`.
-_LOADINGS: dict[str | None, str] = {"X_pca": "PCs"}
+# Other containers of cells, and what to pass instead.
+_OTHERS = {
+    "MuData": 'pass one modality, such as data.mod["rna"]',
+    "SpatialData": 'pass a table of it, such as data.tables["table"]',
+}
 
 
 def read_anndata(
@@ -38,31 +51,42 @@ def read_anndata(
     use_rep: str | None = None,
     layer: str | None = None,
     max_bytes: int | None = None,
+    features: Sequence[str] | None = None,
+    loadings: str | None = None,
 ) -> Clouds:
     """Read clouds of cells from AnnData, one cloud per value of a column of `obs`.
 
-    Needs the extra `sc`.
+    Only the columns and arrays that are asked for are read. Those of an .h5ad file, or of an
+    AnnData object that is backed by one, are read in blocks, so that `X` stays on disk unless it
+    has the coordinates. Needs the extra `sc`.
 
     Parameters
     ----------
     data : AnnData or path-like
-        The cells, or the name of an .h5ad file.
+        The cells, in memory or backed by a file, or the name of an .h5ad file.
     cloud : str
         Column of `data.obs` with the id of each cell's cloud. Clouds come in the order in which
         their ids first appear.
     use_rep : str or None, default None
-        Take the coordinates from `data.obsm[use_rep]` instead of `data.X`. With "X_pca", the
-        `loadings` of the clouds are the genes' weights in `data.varm["PCs"]`, if it is there.
+        Take the coordinates from `data.obsm[use_rep]` instead of `data.X`.
     layer : str or None, default None
         Take the coordinates from `data.layers[layer]` instead of `data.X`.
     max_bytes : int or None, default None
-        The largest size of the coordinates, sparse ones counted as dense, and of `obs` that is
-        accepted, in bytes. None stands for the environment variable POINTFORMS_MAX_BYTES, or for
+        The largest size of the coordinates, sparse ones counted as dense, and of each column that
+        is accepted, in bytes. None stands for the environment variable POINTFORMS_MAX_BYTES, or for
         8 GiB.
+    features : sequence of str or None, default None
+        Coordinates by name: genes of `data.var_names`, or numeric columns of `data.obs`. None takes
+        all genes.
+    loadings : str or None, default None
+        Key of `data.varm` with the genes' weights in the components of `use_rep`. None looks for
+        "PCs" with "X_pca", and otherwise for a key that is named after `use_rep`; there may be
+        none.
 
     Returns
     -------
     Clouds
+        Its `loadings` lead from components back to genes.
 
     Examples
     --------
@@ -73,7 +97,9 @@ def read_anndata(
     >>> clouds.ids, clouds.sizes.tolist()
     (('b', 'a'), [2, 1])
     """
-    return read_annotated_anndata(data, cloud, use_rep, layer, max_bytes=max_bytes)[0]
+    return read_annotated_anndata(
+        data, cloud, use_rep, layer, max_bytes=max_bytes, features=features, loadings=loadings
+    )[0]
 
 
 def read_annotated_anndata(
@@ -84,6 +110,8 @@ def read_annotated_anndata(
     annotations: Sequence[str] = (),
     optional: Sequence[str] = (),
     max_bytes: int | None = None,
+    features: Sequence[str] | None = None,
+    loadings: str | None = None,
 ) -> tuple[Clouds, Annotations]:
     """Read clouds and columns of `obs` with one value per cloud, such as labels, from AnnData.
 
@@ -92,7 +120,7 @@ def read_annotated_anndata(
     Parameters
     ----------
     data : AnnData or path-like
-        The cells, or the name of an .h5ad file.
+        The cells, in memory or backed by a file, or the name of an .h5ad file.
     cloud : str
         Column of `data.obs` with the id of each cell's cloud. Clouds come in the order in which
         their ids first appear.
@@ -105,9 +133,13 @@ def read_annotated_anndata(
     optional : sequence of str, default ()
         Further columns to read where they exist.
     max_bytes : int or None, default None
-        The largest size of the coordinates, sparse ones counted as dense, and of `obs` that is
-        accepted, in bytes. None stands for the environment variable POINTFORMS_MAX_BYTES, or for
+        The largest size of the coordinates, sparse ones counted as dense, and of each column that
+        is accepted, in bytes. None stands for the environment variable POINTFORMS_MAX_BYTES, or for
         8 GiB.
+    features : sequence of str or None, default None
+        Coordinates by name: genes, or numeric columns of `data.obs`.
+    loadings : str or None, default None
+        Key of `data.varm` with the genes' weights in the components of `use_rep`.
 
     Returns
     -------
@@ -126,119 +158,187 @@ def read_annotated_anndata(
     >>> values["response"].tolist()
     ['yes', 'no']
     """
-    anndata = need("anndata", "sc")
-    if use_rep is not None and layer is not None:
-        raise ValueError(f"use_rep={use_rep!r} and layer={layer!r}: expected one of them, not both")
-    source = data if isinstance(data, str | os.PathLike) else "AnnData"
-    if isinstance(data, str | os.PathLike):
-        data = _read_h5ad(anndata, existing_file(data), use_rep, layer, max_bytes)
-    if data.isbacked:
-        if data.X is not None:
-            check_size(source, data.n_obs * data.n_vars * data.X.dtype.itemsize, max_bytes)
-        data = data.to_memory()
-    annotations = [*annotations, *(name for name in optional if name in data.obs)]
-    for name in (cloud, *annotations):
-        if name not in data.obs:
-            raise ValueError(f"no column {name!r} in obs: {suggest(name, data.obs.columns)}")
-    _check_key(use_rep, data.obsm, "obsm")
-    _check_key(layer, data.layers, "layers")
-    if use_rep is not None:
-        values = data.obsm[use_rep]
-    else:
-        values = data.X if layer is None else data.layers[layer]
-    if values is None:
-        raise ValueError("X is empty: expected the name of a layer or use_rep")
-    if hasattr(values, "toarray"):  # which is what happens to it
-        check_size(source, math.prod(values.shape) * values.dtype.itemsize, max_bytes)
-    names = list(data.var_names)
-    if use_rep is not None:
-        names = [f"{use_rep}_{j}" for j in range(values.shape[1])]
-    column = data.obs[cloud]
-    if column.isna().any():
-        raise ValueError(f"obs[{cloud!r}] is empty for {int(column.isna().sum())} cells")
-    codes, ids = column.factorize()
-    values_per_cloud = {
-        name: constant_per_cloud(data.obs[name].to_numpy(object), codes, list(ids), name)
-        for name in annotations
-    }
-    if not hasattr(values, "toarray"):
-        values = np.asarray(values)
-    clouds = group_rows(values, codes, list(ids), names)
-    if use_rep in _LOADINGS:
-        clouds = replace(clouds, loadings=_loadings(data, _LOADINGS[use_rep], names))
+    for name, chosen in (("layer", layer), ("features", features)):
+        if use_rep is not None and chosen is not None:
+            raise ValueError(
+                f"use_rep={use_rep!r} and {name}={chosen!r}: expected one of them, not both"
+            )
+    if loadings is not None and use_rep is None:
+        raise ValueError(f"loadings={loadings!r}: expected the components they are of, use_rep=…")
+    with cells_of(data, max_bytes) as cells:
+        known = cells.columns()
+        cloud = column_name("cloud", cloud)
+        annotations = [*annotations, *(name for name in optional if name in known)]
+        for name in (cloud, *annotations):
+            if name not in known:
+                raise ValueError(f"no column {name!r} in obs: {suggest(name, known)}")
+        values, names = coordinates(cells, use_rep, layer, features)
+        codes, ids = cloud_codes(cells, cloud)
+        values_per_cloud = {
+            name: _one_per_cloud(cells.column(name), codes, ids, name) for name in annotations
+        }
+        clouds = group_rows(values, codes, ids, names)
+        if use_rep is not None:
+            found = loadings_of(cells, use_rep, loadings, names)
+            clouds = replace(clouds, loadings=found)
     return clouds, values_per_cloud
 
 
-def _loadings(data: Any, key: str, components: Sequence[str]) -> Loadings | None:
-    """Return the weights of the genes in components, or None if `varm` does not have them."""
-    if key not in data.varm:
-        return None
-    values = np.asarray(data.varm[key], dtype=np.float64)
-    if values.ndim != 2 or values.shape[1] < len(components) or not np.isfinite(values).all():
-        return None
-    values = values[:, : len(components)]
-    used = np.flatnonzero(values.any(1))  # genes that the components were computed from
-    names = tuple(str(data.var_names[j]) for j in used)
-    return Loadings(values[used].T, tuple(components), names)
-
-
-def _check_key(key: str | None, keys: Iterable[str], where: str) -> None:
-    if key is not None and key not in keys:
-        raise ValueError(f"no {key!r} in {where}: {suggest(key, keys)}")
-
-
-def _read_h5ad(
-    anndata: Any, path: Path, use_rep: str | None, layer: str | None, max_bytes: int | None
-) -> anndata.AnnData:
-    """Read `obs`, `var` and the coordinates, if they are not too large, and nothing else."""
-    with _opened(path) as file:
-        keys = {place: list(file.get(place, ())) for place in ("obsm", "layers")}
-        is_group = hasattr(file["obs"], "keys")
-    _check_key(use_rep, keys["obsm"], "obsm")
-    _check_key(layer, keys["layers"], "layers")
-    values = "X" if layer is None else f"layers/{layer}"
-    if use_rep is not None:
-        values = f"obsm/{use_rep}"
-    wanted = ["obs", "var", values] if is_group else ["/"]  # anndata before 0.7 had tables
-    loadings = f"varm/{_LOADINGS[use_rep]}" if use_rep in _LOADINGS else None
-    if loadings is not None and is_group:
-        wanted.append(loadings)
-    with _opened(path) as file:
-        declared = sum(_declared_bytes(file[key]) for key in wanted if key in file)
-    check_size(path, declared, max_bytes)
-    with _opened(path) as file:
-        if not is_group:
-            return anndata.read_h5ad(path)
-        read = {key: anndata.io.read_elem(file[key]) for key in wanted if key in file}
-        if loadings in read:
-            varm = {_LOADINGS[use_rep]: read[loadings]}
-            return anndata.AnnData(
-                obs=read["obs"], var=read["var"], obsm={use_rep: read[values]}, varm=varm
-            )
-        if use_rep is not None:
-            return anndata.AnnData(obs=read["obs"], obsm={use_rep: read[values]})
-        if layer is not None:
-            return anndata.AnnData(obs=read["obs"], var=read["var"], layers={layer: read[values]})
-        return anndata.AnnData(read.get("X"), read["obs"], read["var"])
-
-
-def _declared_bytes(element: Any) -> int:
-    """Return the size of the arrays in a part of an .h5ad file, sparse matrices as dense ones."""
-    if hasattr(element, "dtype"):
-        return math.prod(element.shape or ()) * int(element.dtype.itemsize)
-    shape = element.attrs.get("shape", element.attrs.get("h5sparse_shape"))
-    if shape is not None and "data" in element:
-        return math.prod(map(int, shape)) * int(element["data"].dtype.itemsize)
-    return sum(_declared_bytes(part) for part in element.values())
-
-
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open an .h5ad file for a block whose errors are those of its content."""
-    import h5py
+def cells_of(data: Any, max_bytes: int | None = None) -> Iterator[Cells]:
+    """Give access to the parts of AnnData for a block; a file is closed after it.
 
-    try:
-        with h5py.File(path, "r") as file:
-            yield file
-    except Exception as error:  # whatever a bad byte leads to
-        raise ValueError(f"{str(path)!r} cannot be read as .h5ad: {error}") from None
+    Parameters
+    ----------
+    data : AnnData or path-like
+        The cells, or the name of an .h5ad file.
+    max_bytes : int or None, default None
+        The largest size that is accepted, as for readers.
+    """
+    anndata = need("anndata", "sc")
+    if not isinstance(data, str | os.PathLike):
+        yield CellsInMemory(check_anndata(data), max_bytes)
+        return
+    path = existing_file(data)
+    if is_old_file(path):
+        check_size(path, declared_bytes(path), max_bytes)
+        yield CellsInMemory(anndata.read_h5ad(path), max_bytes)
+        return
+    with opened(path) as file:
+        yield CellsOnDisk(anndata, file, path, max_bytes)
+
+
+def check_anndata(data: Any) -> Any:
+    """Return AnnData, or raise an error that says what to pass instead of something else."""
+    anndata = need("anndata", "sc")
+    if isinstance(data, anndata.AnnData):
+        return data
+    kind = type(data).__name__
+    if kind in _OTHERS:
+        raise TypeError(f"{kind} is not supported yet: {_OTHERS[kind]}, which is AnnData")
+    raise TypeError(f"data is a {kind}: expected AnnData, or the path of an .h5ad file")
+
+
+def cloud_codes(cells: Cells, cloud: str) -> tuple[np.ndarray, list[object]]:
+    """Return the cloud of each cell by number, and the ids of the clouds by first appearance."""
+    column = cells.column(cloud)
+    if column.isna().any():
+        raise ValueError(f"obs[{cloud!r}] is empty for {int(column.isna().sum())} cells")
+    codes, ids = column.factorize()
+    return codes, list(ids)
+
+
+def coordinates(
+    cells: Cells, use_rep: str | None, layer: str | None, features: Sequence[str] | None
+) -> tuple[Any, list[str]]:
+    """Return the coordinates of all cells, which may be on disk, and their names."""
+    if use_rep is not None:
+        _check_key(use_rep, cells.keys("obsm"), "obsm")
+        given = cells.values("obsm", use_rep)
+        is_frame = hasattr(given, "columns")
+        values = _checked(cells, given.to_numpy() if is_frame else given, f"obsm[{use_rep!r}]")
+        if is_frame:
+            return values, list(map(str, given.columns))
+        return values, [f"{use_rep}_{j}" for j in range(values.shape[1])]
+    if layer is not None:
+        _check_key(layer, cells.keys("layers"), "layers")
+    if features is not None:
+        return _by_name(cells, layer, column_names("features", features))
+    values = cells.values("X" if layer is None else "layers", layer)
+    if values is None:
+        raise ValueError("X is empty: expected the name of a layer or use_rep")
+    return _checked(cells, values, "X"), cells.var_names()
+
+
+def _checked(cells: Cells, values: Any, name: str) -> Any:
+    """Return a table of coordinates whose rows can be read, if it is not too large."""
+    if not hasattr(values, "dtype"):
+        values = np.asarray(values)
+    if len(values.shape) != 2:
+        raise ValueError(f"{name} has shape {tuple(values.shape)}: expected one row per cell")
+    cells.check(values, values.shape[1])
+    return by_rows(values)
+
+
+def _by_name(cells: Cells, layer: str | None, features: list[str]) -> tuple[Any, list[str]]:
+    """Return genes and columns of `obs` by their names."""
+    known = cells.columns()
+    genes = {name: j for j, name in enumerate(cells.var_names())}
+    for name in features:
+        if name not in genes and name not in known:
+            raise ValueError(
+                f"no {name!r} among the genes or the columns of obs: "
+                f"{suggest(name, [*known, *genes])}"
+            )
+        if name in genes and name in known:
+            raise ValueError(f"{name!r} is a gene and a column of obs: rename one of them")
+    if not features or len(set(features)) < len(features):
+        raise ValueError(f"features={features!r}: expected one or more different names")
+    beside = []
+    for name in features:
+        if name in known:
+            column = cells.column(name)
+            if column.dtype.kind not in "fiub":
+                raise ValueError(f"obs[{name!r}] has dtype {column.dtype}: expected numbers")
+            beside.append(column.to_numpy())
+    values = None
+    if len(beside) < len(features):
+        values = cells.values("X" if layer is None else "layers", layer)
+        if values is None:
+            raise ValueError("X is empty: expected the name of a layer")
+        cells.check(values, len(features) - len(beside))
+        values = by_rows(values)
+    return ChosenColumns(values, [genes.get(name) for name in features], beside), features
+
+
+def _one_per_cloud(column: Any, codes: np.ndarray, ids: Sequence[object], name: str) -> np.ndarray:
+    """Return the value of each cloud in a column that must be constant within a cloud: (B,)."""
+    own, _ = column.factorize()
+    first = np.unique(codes, return_index=True)[1]
+    if (own < 0).any() or (own != own[first][codes]).any():  # the slow way finds where
+        return constant_per_cloud(column.to_numpy(object), codes, ids, name)
+    return np.asarray(column.iloc[first].to_numpy(object))
+
+
+def loadings_of(
+    cells: Cells, use_rep: str, key: str | None, components: Sequence[str]
+) -> Loadings | None:
+    """Return the weights of the genes in components, or None if `varm` does not have them."""
+    keys = cells.keys("varm")
+    if key is not None:
+        _check_key(key, keys, "varm")
+        found = _loadings_at(cells, key, components)
+        if found is None:
+            shape = tuple(cells.values("varm", key).shape)
+            raise ValueError(
+                f"varm[{key!r}] has shape {shape}: expected finite weights of genes in "
+                f"{len(components)} components"
+            )
+        return found
+    bare = use_rep.removeprefix("X_")
+    likely = ["PCs"] if use_rep == "X_pca" else []
+    likely += [use_rep, bare, f"{use_rep}_loadings", f"{bare}_loadings"]
+    for name in likely:
+        found = _loadings_at(cells, name, components) if name in keys else None
+        if found is not None:
+            return found
+    return None
+
+
+def _loadings_at(cells: Cells, key: str, components: Sequence[str]) -> Loadings | None:
+    values = cells.values("varm", key)
+    if len(values.shape) != 2 or values.shape[1] < len(components):
+        return None
+    cells.check(values, values.shape[1])
+    weights = np.asarray(values[:] if not hasattr(values, "to_numpy") else values, dtype=np.float64)
+    weights = weights[:, : len(components)]
+    if not np.isfinite(weights).all():
+        return None
+    used = np.flatnonzero(weights.any(1))  # genes that the components were computed from
+    genes = cells.var_names()
+    return Loadings(weights[used].T, tuple(components), tuple(genes[j] for j in used))
+
+
+def _check_key(key: str, keys: Iterable[str], where: str) -> None:
+    if key not in keys:
+        raise ValueError(f"no {key!r} in {where}: {suggest(key, keys)}")

@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
-from pointforms.clouds import Clouds
+from pointforms.clouds import Clouds, check_each
 from pointforms.support.options import shown
+from pointforms.tensors import as_tensor
 
 PathLike = str | os.PathLike[str]
 #: Arrays with one value per cloud, by name.
 Annotations = dict[str, np.ndarray]
+
+
+# Numbers in a block of rows: 32 MB in double precision.
+_BLOCK = 1 << 22
 
 
 def group_rows(
@@ -22,13 +28,37 @@ def group_rows(
 ) -> Clouds:
     """Split the rows of `values` (N, D) into clouds; row i belongs to cloud codes[i].
 
-    The rows of a cloud keep their order. Sparse values become dense cloud by cloud.
+    The rows of a cloud keep their order. Values are read in blocks of rows, which may be on disk or
+    sparse, and written to their places, so that memory holds the points once.
+
+    Parameters
+    ----------
+    values : array-like, shape (N, D)
+        Anything with `shape`, `dtype` and slices of rows.
+    codes : ndarray of int, shape (N,)
+        The cloud of each row.
+    ids : sequence, shape (B,)
+        Names of the clouds.
+    names : sequence of str, shape (D,)
+        Names of the columns.
     """
-    order = np.argsort(codes, kind="stable")
-    rows = np.split(order, np.cumsum(np.bincount(codes, minlength=len(ids)))[:-1])
-    sparse = hasattr(values, "toarray")
-    parts = [values[r].toarray() if sparse else values[r] for r in rows]
-    return Clouds.from_list(parts, ids, names)
+    count, D = values.shape
+    place = np.empty(count, dtype=np.int64)
+    place[np.argsort(codes, kind="stable")] = np.arange(count)
+    single = np.dtype(values.dtype) == np.float32
+    points = np.empty((count, D), dtype=np.float32 if single else np.float64)
+    width = getattr(values, "width", D)  # of what is read before columns are chosen
+    step = max(1, _BLOCK // max(1, width))
+    for start in range(0, count, step):
+        rows = slice(start, start + step)
+        block = values[rows]
+        block = block.toarray() if hasattr(block, "toarray") else block
+        points[place[rows]] = as_tensor(block, "the coordinates").numpy()
+    sizes = np.bincount(codes, minlength=len(ids))
+    offsets = torch.from_numpy(np.concatenate([[0], np.cumsum(sizes)]))
+    clouds = Clouds(torch.from_numpy(points), offsets, tuple(map(str, ids)), tuple(names))
+    check_each(clouds)
+    return clouds
 
 
 def constant_per_cloud(

@@ -51,11 +51,14 @@ def save_npz(
     """
     if Path(path).suffix != ".npz":
         raise ValueError(f"path={str(path)!r}: expected a name that ends in .npz")
+    if clouds.weights is not None and "weights" in (annotations or {}):
+        raise ValueError("annotations has the name 'weights', which is that of the points' weights")
     arrays: dict[str, Any] = {
         "points": clouds.points.cpu().numpy(),
         "offsets": clouds.offsets.cpu().numpy(),
         "ids": np.array(clouds.ids, dtype=np.str_),
         "feature_names": np.array(clouds.feature_names, dtype=np.str_),
+        **({} if clouds.weights is None else {"weights": clouds.weights.cpu().numpy()}),
         **(annotations or {}),
     }
     with atomic(path) as partial:
@@ -72,7 +75,8 @@ def read_npz(path: PathLike, max_bytes: int | None = None) -> Clouds:
     ----------
     path : path-like
         An .npz file with the arrays `points` (N, D) and `offsets` (B + 1,), such that cloud b is
-        points[offsets[b] : offsets[b + 1]], and optionally `ids` (B,) and `feature_names` (D,).
+        points[offsets[b] : offsets[b + 1]], and optionally `ids` (B,), `feature_names` (D,) and
+        `weights` (N,) of the points.
     max_bytes : int or None, default None
         The largest size of the arrays in the file that is accepted, in bytes. None stands for the
         environment variable POINTFORMS_MAX_BYTES, or for 8 GiB.
@@ -134,7 +138,9 @@ def read_annotated_npz(
     for name in ("points", "offsets", *annotations):
         if name not in members:
             raise ValueError(f"{str(path)!r} has no array {name!r}: {suggest(name, members)}")
-    beside = [name for name in ("ids", "feature_names") if name in members]
+    beside = [name for name in ("ids", "feature_names", "weights") if name in members]
+    # an annotation of that name has one value per cloud
+    beside = [name for name in beside if name not in annotations]
     wanted = {name: members[name] for name in ("points", "offsets", *beside, *annotations)}
     with _opened(path) as archive:
         declared = sum(_declared_bytes(archive, member) for member in wanted.values())
@@ -160,12 +166,27 @@ def read_annotated_npz(
                 f"{name!r} of {str(path)!r} has shape {content[name].shape}: "
                 f"expected one value for each of {len(ends) - 1} clouds"
             )
+    weights = None if "weights" in annotations else content.get("weights")
+    if weights is not None and weights.shape == (len(ends) - 1,) != (len(points),):
+        weights = None  # those of clouds, which are none of ours
+    if weights is not None and weights.shape != (len(points),):
+        raise ValueError(
+            f"'weights' of {str(path)!r} has shape {weights.shape}: expected one number for each "
+            f"of {len(points)} points"
+        )
     clouds = Clouds.from_list(
         [points[a:b] for a, b in pairwise(ends)],
         content.get("ids"),
         content.get("feature_names"),
+        None if weights is None else [weights[a:b] for a, b in pairwise(ends)],
     )
     return clouds, {name: content[name] for name in annotations}
+
+
+def array_names(path: PathLike) -> list[str]:
+    """Return the names of the arrays of an archive."""
+    with _opened(path) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
 @contextmanager

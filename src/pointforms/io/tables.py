@@ -113,7 +113,7 @@ def read_annotated_table(
     cloud = column_name("cloud", cloud)
     features = None if features is None else column_names("features", features)
     needed = None if features is None else (cloud, *annotations, *features)
-    rows = _arrow_table(table, (cloud, *annotations, *optional), needed, max_bytes)
+    rows = arrow_table(table, (cloud, *annotations, *optional), needed, max_bytes)
     annotations = [*annotations, *(name for name in optional if name in rows.column_names)]
     repeated = {name for name in rows.column_names if rows.column_names.count(name) > 1}
     if repeated:
@@ -136,7 +136,7 @@ def read_annotated_table(
         named = named.cast(named.type.value_type)
     encoded = named.dictionary_encode()
     codes, names = np.asarray(encoded.indices), encoded.dictionary.to_pylist()
-    columns = [_numbers(rows.column(name)) for name in chosen]
+    columns = [column_numbers(rows.column(name)) for name in chosen]
     for name, column in zip(chosen, columns, strict=True):
         bad = np.flatnonzero(~np.isfinite(column))
         if len(bad):
@@ -150,7 +150,7 @@ def read_annotated_table(
     return group_rows(np.column_stack(columns), codes, names, chosen), values_per_cloud
 
 
-def _arrow_table(
+def arrow_table(
     table: PathLike | Any, ids: Sequence[str], needed: Sequence[str] | None, max_bytes: int | None
 ) -> pyarrow.Table:
     """Read a table; columns named in `ids` stay text as it is written, so that 01 is not 1.
@@ -177,7 +177,7 @@ def _arrow_table(
         import pyarrow.csv as csv
 
         check_size(path, path.stat().st_size, max_bytes)
-        parse = csv.ParseOptions(delimiter="," if kind == ".csv" else "\t")
+        parse = csv.ParseOptions(delimiter=_delimiter(path) if kind == ".csv" else "\t")
         convert = csv.ConvertOptions(
             column_types={name: pa.string() for name in ids}, strings_can_be_null=True
         )
@@ -188,6 +188,13 @@ def _arrow_table(
         raise ValueError(f"{str(table)!r} cannot be read as {kind[1:]}: {error}") from None
 
 
+def _delimiter(path: Path) -> str:
+    """Return the semicolon if it separates the names in the first line, otherwise the comma."""
+    with path.open("rb") as file:
+        header = file.readline(1 << 20)
+    return ";" if header.count(b";") > header.count(b",") else ","
+
+
 def _from_pandas(frame: Any) -> pyarrow.Table:
     import pyarrow as pa
 
@@ -196,6 +203,18 @@ def _from_pandas(frame: Any) -> pyarrow.Table:
     except (pa.ArrowException, TypeError) as error:  # such as values of several types in a column
         reasons = "; ".join(str(reason) for reason in error.args)
         raise ValueError(f"the data frame cannot be read as a table: {reasons}") from None
+
+
+def column_names_of_parquet(path: Path) -> list[str]:
+    """Return the names of the columns of a parquet file; none if it cannot be read."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            return list(file.schema_arrow.names)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):  # whoever reads it says so
+        return []
 
 
 def _read_parquet(
@@ -283,11 +302,11 @@ def _feature_columns(
     candidates = [n for n in rows.column_names if n not in (*others, "")]
     chosen = []
     for name in candidates if features is None else list(features):
-        if _is_number(rows.schema.field(name).type):
+        if is_number(rows.schema.field(name).type):
             chosen.append(name)
             continue
         values = rows.column(name).to_pylist()
-        bad = [i for i, value in enumerate(values) if not _reads_as_number(value)]
+        bad = [i for i, value in enumerate(values) if not reads_as_number(value)]
         if features is not None or len(bad) < len(values):
             raise TypeError(
                 f"column {name!r} holds {rows.schema.field(name).type}: "
@@ -296,7 +315,8 @@ def _feature_columns(
     return chosen
 
 
-def _reads_as_number(value: object) -> bool:
+def reads_as_number(value: object) -> bool:
+    """Return whether a value is text that stands for a number."""
     if not isinstance(value, str):
         return False
     try:
@@ -306,13 +326,14 @@ def _reads_as_number(value: object) -> bool:
     return True
 
 
-def _is_number(kind: pyarrow.DataType) -> bool:
+def is_number(kind: pyarrow.DataType) -> bool:
+    """Return whether a type of columns is one of numbers."""
     import pyarrow.types as types
 
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
-def _numbers(column: pyarrow.ChunkedArray) -> np.ndarray:
+def column_numbers(column: pyarrow.ChunkedArray) -> np.ndarray:
     """Convert a column to floats, with NaN for missing values."""
     import pyarrow as pa
 

@@ -6,4 +6,11 @@
 
 import lazy_loader
 
+from pointforms.support.saved_classes import register_class
+
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+# so that `pointforms.load` finds the classes, which are imported when they are first used
+register_class("FeatureClassifier", f"{__name__}.classical:FeatureClassifier")
+register_class("HodgeClassifier", f"{__name__}.hodge:HodgeClassifier")
+register_class("NeuralClassifier", f"{__name__}.neural:NeuralClassifier")

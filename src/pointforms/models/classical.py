@@ -30,8 +30,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from pointforms.cloud import features_of
 from pointforms.clouds import cloud_list
 from pointforms.estimators.explaining import ExplainsItself
-from pointforms.estimators.per_cloud import check_groups
+from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.estimators.targets import ClassTargets
+from pointforms.estimators.training_clouds import fingerprints, training_places
+from pointforms.models.saved_classifier import SavesHead
 from pointforms.nn.origins import common_origin
 from pointforms.summaries import PooledSummaries
 from pointforms.support.cloud_estimator import TakesClouds
@@ -39,7 +41,8 @@ from pointforms.support.options import RandomState, shown
 
 Head = Literal["logistic", "forest", "svm", "kernel"]
 Folds = list[tuple[np.ndarray, np.ndarray]]
-_Fitted = tuple[Any, dict[str, Any], float]  # a classifier, the chosen options, and their loss
+# a classifier, the chosen options, their loss, and what models without its fold say about a cloud
+_Fitted = tuple[Any, dict[str, Any], float, np.ndarray | None]
 
 _FOLDS = 5
 # Inverse penalties of the logistic regression, the one that is used without folds, and the number
@@ -54,7 +57,13 @@ _FOREST_SHARES: tuple[float | str, ...] = ("sqrt", 0.1)
 _TREES, _TREES_TO_CHOOSE = 500, 60
 
 
-class FeatureClassifier(ExplainsItself, TakesClouds, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FeatureClassifier(
+    SavesHead,
+    ExplainsItself,
+    TakesClouds,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Classify clouds by fixed features of each and a classical classifier behind them.
 
     Parameters
@@ -86,12 +95,16 @@ class FeatureClassifier(ExplainsItself, TakesClouds, ClassifierMixin, BaseEstima
         there is nothing to validate on and defaults are used.
     validation_loss_ : float
         The log loss of the chosen options in cross-validation.
+    oof_predictions_ : (N, C) array
+        Probabilities of the training clouds by models of the inner folds that have not seen them,
+        where there are such folds; NaN for a cloud of weight 0.
     n_features_in_ : int
     """
 
     features: Any
     head: Head
     random_state: RandomState
+    _inner: np.ndarray | None
 
     def __init__(
         self, *, features: Any, head: Head = "logistic", random_state: RandomState = None
@@ -120,7 +133,7 @@ class FeatureClassifier(ExplainsItself, TakesClouds, ClassifierMixin, BaseEstima
         targets = ClassTargets.of(y, len(clouds), sample_weight=sample_weight)
         groups = check_groups(groups, len(clouds))
         self._keep_names(clouds)
-        kept = targets.counted()
+        kept, given = targets.counted(), clouds
         codes, weights = targets.values[kept], targets.weights(kept)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         folds = inner_folds(codes, None if groups is None else groups[kept], seed)
@@ -130,6 +143,7 @@ class FeatureClassifier(ExplainsItself, TakesClouds, ClassifierMixin, BaseEstima
             X = transformer.fit(clouds).transform(clouds)
             self.features_ = transformer
             self._fit_head(X, codes, folds, seed, weights)
+        self._keep_out_of_fold(given, kept)
         self.classes_ = targets.classes
         self.n_features_in_ = transformer.n_features_in_
         return self
@@ -146,16 +160,63 @@ class FeatureClassifier(ExplainsItself, TakesClouds, ClassifierMixin, BaseEstima
         choices = {"all": np.arange(X.shape[1])}
         if hasattr(self.features_, "choices"):
             choices = self.features_.choices()
-        best = np.inf
+        best, self._inner = np.inf, None
         for name in list(choices)[: None if folds else 1]:
             columns = X[:, choices[name]]
-            model, chosen, loss = _HEADS[self.head](columns, codes, folds, seed, weights)
+            model, chosen, loss, inner = _HEADS[self.head](columns, codes, folds, seed, weights)
             if loss < best or not folds:
                 best, self.head_, self.columns_ = loss, model, choices[name]
+                self._inner = inner
                 self.chosen_: dict[str, Any] = chosen
                 self.validation_loss_ = loss if folds else np.nan
                 if len(choices) > 1:
                     self.chosen_ = chosen | {"features": name}
+
+    def _keep_out_of_fold(self, clouds: Any, kept: np.ndarray) -> None:
+        """Keep what inner folds predicted, and by which clouds are recognised."""
+        inner = self.__dict__.pop("_inner")
+        self._forget("oof_predictions_", "fingerprints_")
+        if inner is not None:
+            self.oof_predictions_ = np.full((len(clouds), inner.shape[1]), np.nan)
+            self.oof_predictions_[kept] = inner
+            self.fingerprints_ = fingerprints(clouds)
+
+    def predict_out_of_fold(self, clouds: Any, of: Any = None) -> np.ndarray:
+        """Return the probabilities that models without its fold gave to each training cloud.
+
+        They come from the inner folds on which the options were chosen, by models with the chosen
+        options; a forest has fewer trees there. What features learn without labels, such as their
+        units, they learned from all training clouds.
+
+        Parameters
+        ----------
+        clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+            Training clouds, in any order.
+        of : array-like of int, shape (N,), or None, default None
+            Their positions in `fit`, if known.
+
+        Returns
+        -------
+        ndarray, shape (N, C)
+            Probabilities; NaN for a cloud of weight 0.
+        """
+        check_is_fitted(self, "head_")
+        if not hasattr(self, "oof_predictions_"):
+            raise ValueError(
+                f"this {type(self).__name__} was fitted without inner folds: a class has a single "
+                "cloud or group"
+            )
+        found = training_places(self.fingerprints_, self._by_name(cloud_list(clouds)))
+        if of is not None:
+            given = one_per_cloud("of", of, len(found))
+            known = [self.fingerprints_[i] for i in found]
+            if given.dtype.kind not in "iu" or not all(
+                0 <= i < len(self.fingerprints_) and self.fingerprints_[i] == text
+                for i, text in zip(given.tolist(), known, strict=True)
+            ):
+                raise ValueError("of: expected the positions of these very clouds in fit")
+            found = given
+        return np.asarray(self.oof_predictions_[found])
 
     def check_options(self) -> None:
         """Raise an error if an option has a value that no fit can work with."""
@@ -249,13 +310,16 @@ def _logistic(
         Z = steps[1].fit_transform(Z)
     models = [_logistic_model(_LOGISTIC_C[0], warm_start=True) for _ in folds]
     losses: list[float] = []
+    inner: list[np.ndarray] = []
     for C in _LOGISTIC_C if folds else ():
         loss = 0.0
+        inner.append(np.empty((len(y), len(np.unique(y)))))
         for model, (train, validation) in zip(models, folds, strict=True):
             model.set_params(C=C).fit(Z[train], y[train], _some(weights, train))
+            inner[-1][validation] = model.predict_proba(Z[validation])
             loss += log_loss(
                 y[validation],
-                model.predict_proba(Z[validation]),
+                inner[-1][validation],
                 sample_weight=_some(weights, validation),
             ) / len(folds)
         losses.append(loss)
@@ -263,7 +327,8 @@ def _logistic(
             break  # weaker penalties overfit, and are slow to fit
     chosen = {"C": float(_LOGISTIC_C[int(np.argmin(losses))])} if folds else {}
     model = _logistic_model(chosen.get("C", _LOGISTIC_DEFAULT)).fit(Z, y, weights)
-    return make_pipeline(*steps, model), chosen, min(losses, default=np.inf)
+    probabilities = inner[int(np.argmin(losses))] if folds else None
+    return make_pipeline(*steps, model), chosen, min(losses, default=np.inf), probabilities
 
 
 def _logistic_model(C: float, warm_start: bool = False) -> Any:
@@ -282,7 +347,7 @@ def _forest(
         return Pipeline([("shift", shift), ("forest", model)])
 
     given = {"forest__sample_weight": weights}
-    losses = []
+    losses, inner = [], []
     for share in _FOREST_SHARES if folds else ():
         model = forest(_TREES_TO_CHOOSE, share)
         probabilities = cross_val_predict(
@@ -290,10 +355,12 @@ def _forest(
         )
         # a class that no tree votes for is improbable, not impossible
         votes = probabilities * _TREES_TO_CHOOSE + 1
-        losses.append(log_loss(y, votes / votes.sum(1, keepdims=True), sample_weight=weights))
+        inner.append(votes / votes.sum(1, keepdims=True))
+        losses.append(log_loss(y, inner[-1], sample_weight=weights))
     chosen = {"max_features": _FOREST_SHARES[int(np.argmin(losses))]} if folds else {}
     model = forest(_TREES, chosen.get("max_features", "sqrt")).fit(X, y, **given)
-    return model, chosen, min(losses, default=np.inf)
+    best = inner[int(np.argmin(losses))] if folds else None
+    return model, chosen, min(losses, default=np.inf), best
 
 
 def _minus(X: np.ndarray, origin: np.ndarray) -> np.ndarray:
@@ -324,6 +391,7 @@ def _fit_svm(
     squared = euclidean_distances(scaled, squared=True)
     given = {"sample_weight": weights}
     best, (C, gamma) = np.inf, _SVM_DEFAULT
+    inner = None
     for width in _SVM_GAMMA if folds else ():
         kernel = np.exp(-width / X.shape[1] * squared)
         for penalty in _SVM_C:
@@ -331,9 +399,10 @@ def _fit_svm(
             margins = cross_val_predict(
                 model, kernel, y, cv=folds, method="decision_function", params=given
             )
-            loss = _calibrated_loss(margins.reshape(len(y), -1), y, weights)
+            probabilities = _calibrated(margins.reshape(len(y), -1), y, weights)
+            loss = float(log_loss(y, probabilities, sample_weight=weights))
             if loss < best:
-                best, C, gamma = loss, penalty, width
+                best, C, gamma, inner = loss, penalty, width, probabilities
     model = SVC(C=C, gamma=gamma / X.shape[1])
     # margins of clouds that the SVM was not fitted on, where there are folds
     everything = np.arange(len(y))
@@ -342,14 +411,14 @@ def _fit_svm(
     )
     chosen = {"C": C, "gamma": gamma / X.shape[1]} if folds else {}
     calibrated.fit(scaled, y, sample_weight=weights)
-    return make_pipeline(scaler, calibrated), chosen, best
+    return make_pipeline(scaler, calibrated), chosen, best, inner
 
 
-def _calibrated_loss(margins: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> float:
-    """Return the log loss of margins (N, 1 or C) that a logistic curve turns into probabilities."""
+def _calibrated(margins: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return the probabilities that a logistic curve turns margins (N, 1 or C) into: (N, C)."""
     scaled = _scaler(margins, weights).transform(margins)
     curve = LogisticRegression(max_iter=1000).fit(scaled, y, weights)
-    return float(log_loss(y, curve.predict_proba(scaled), sample_weight=weights))
+    return np.asarray(curve.predict_proba(scaled))
 
 
 def _scaler(X: np.ndarray, weights: np.ndarray | None) -> StandardScaler:

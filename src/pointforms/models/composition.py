@@ -19,8 +19,8 @@ from pointforms.support.options import Count, Positive, RandomState, shown
 class Composition(PointFeatures):
     """Centred log-ratios of the proportions of clusters in each cloud.
 
-    Points belong to the nearest of K centres. With n_k points of a cloud in cluster k and a
-    pseudo-count a, its features are
+    Points belong to the nearest of K centres. With n_k points of a cloud in cluster k, or their
+    share of the weight times the number of points, and a pseudo-count a, its features are
 
         log(n_k + a) − (1/K) Σ_j log(n_j + a),
 
@@ -78,7 +78,9 @@ class Composition(PointFeatures):
         if self.frame != "absolute":
             raise ValueError(f"frame={self.frame!r}: expected 'absolute' where centers are given")
 
-    def _learn(self, points: np.ndarray, random: np.random.RandomState) -> None:
+    def _learn(
+        self, points: np.ndarray, weights: np.ndarray | None, random: np.random.RandomState
+    ) -> None:
         if self.centers is not None:
             centers = np.asarray(self.centers, dtype=np.float64)
             if centers.shape[1] != points.shape[1]:
@@ -88,12 +90,17 @@ class Composition(PointFeatures):
             self.centers_ = (centers - self.units_.center.numpy()) / self.units_.unit.numpy()
             return
         count = min(self.clusters, len(np.unique(points, axis=0)))
-        means = KMeans(count, n_init=3, random_state=random).fit(points)
+        means = KMeans(count, n_init=3, random_state=random).fit(points, sample_weight=weights)
         self.centers_ = means.cluster_centers_
 
-    def _features(self, cloud: np.ndarray) -> np.ndarray:
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.centers_)
+
+    def _features(self, cloud: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         nearest = cdist(cloud, self.centers_).argmin(1)
-        logs = np.log(np.bincount(nearest, minlength=len(self.centers_)) + self.pseudo_count)
+        counts = np.bincount(nearest, weights, minlength=len(self.centers_))
+        logs = np.log(counts + self.pseudo_count)
         ratios: np.ndarray = logs - logs.mean()
         return ratios
 

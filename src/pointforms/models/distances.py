@@ -7,10 +7,10 @@ N vectors instead of N² comparisons, and exp(−γ distance²) is a positive de
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 from pointforms.estimators.units import Scale
 from pointforms.models.classical import FeatureClassifier
@@ -70,10 +70,12 @@ class DistributionVectors(PointFeatures):
     directions: Count = 64
     levels: Count = 32
 
-    def _learn(self, points: np.ndarray, random: np.random.RandomState) -> None:
+    def _learn(
+        self, points: np.ndarray, weights: np.ndarray | None, random: np.random.RandomState
+    ) -> None:
         D = points.shape[1]
         if self.distance == "mmd":
-            some = points[random.permutation(len(points))[:_WIDTH_POINTS]]
+            some = points[_drawn(len(points), weights, random)]
             width = np.median(pdist(some)) if len(some) > 1 else 0.0
             frequencies = random.normal(size=(D, 16 * self.directions))
             self.directions_ = frequencies / (width if width > 0 else 1.0)
@@ -85,13 +87,19 @@ class DistributionVectors(PointFeatures):
             self.spacing_ = (high - low) / self.levels
             self.thresholds_ = low + self.spacing_ * (np.arange(self.levels)[:, None] + 0.5)
 
-    def _features(self, cloud: np.ndarray) -> np.ndarray:
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.directions_.shape[1]) * (2 if self.distance == "mmd" else self.levels)
+
+    def _features(self, cloud: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         projected = cloud @ self.directions_
         L = projected.shape[1]
         if self.distance == "mmd":
             waves = np.concatenate([np.cos(projected), np.sin(projected)], 1)
-            mean: np.ndarray = waves.mean(0) / np.sqrt(L)
+            mean: np.ndarray = np.average(waves, 0, weights) / np.sqrt(L)
             return mean
+        if weights is not None:
+            return self._weighted_features(projected, weights)
         projected.sort(0)
         if self.distance == "sliced-wasserstein":
             middle = (np.arange(self.levels) + 0.5) / self.levels
@@ -104,6 +112,31 @@ class DistributionVectors(PointFeatures):
         values: np.ndarray = np.stack(shares, 1) / len(cloud) * np.sqrt(2 * self.spacing_ / L)
         return values.ravel()
 
+    def _weighted_features(self, projected: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return quantiles, or distribution functions, of projections (n, L) with weights."""
+        n, L = projected.shape
+        columns = []
+        for j in range(L):
+            order = np.argsort(projected[:, j], kind="stable")
+            values, ends = projected[order, j], np.cumsum(weights[order])
+            if self.distance == "sliced-wasserstein":
+                middle = (np.arange(self.levels) + 0.5) / self.levels
+                places = np.searchsorted(ends, middle * ends[-1], side="right")
+                columns.append(values[np.minimum(places, n - 1)] / np.sqrt(L * self.levels))
+            else:
+                below = np.searchsorted(values, self.thresholds_[:, j], side="right")
+                share = np.append(0.0, ends)[below] / ends[-1]
+                columns.append(share * np.sqrt(2 * self.spacing_[j] / L))
+        return np.stack(columns, 1).ravel()
+
+
+def _drawn(n: int, weights: np.ndarray | None, random: np.random.RandomState) -> np.ndarray:
+    """Return some of n points, drawn without replacement by their weights."""
+    count = min(n, _WIDTH_POINTS)
+    if weights is None:
+        return random.permutation(n)[:count]
+    return random.choice(n, count, replace=False, p=weights / weights.sum())
+
 
 def _directions(D: int, count: int, random: np.random.RandomState) -> np.ndarray:
     """Return unit vectors (D, L) in orthonormal blocks: a multiple of D, at least `count`.
@@ -114,6 +147,56 @@ def _directions(D: int, count: int, random: np.random.RandomState) -> np.ndarray
         return np.ones((1, 1))
     blocks = [np.linalg.qr(random.normal(size=(D, D)))[0] for _ in range(-(-count // D))]
     return np.concatenate(blocks, 1)
+
+
+def distribution_distances(
+    clouds: Any,
+    distance: Distance = "sliced-wasserstein",
+    directions: Count = 64,
+    levels: Count = 32,
+    scale: Scale | None = "standard",
+    frame: PlainFrame = "absolute",
+    random_state: RandomState = 0,
+) -> np.ndarray:
+    """Return the distances between clouds as distributions of points, without labels.
+
+    Parameters
+    ----------
+    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+        The clouds.
+    distance : {"sliced-wasserstein", "sliced-energy", "mmd"}, default "sliced-wasserstein"
+        Which distance; see `pointforms.models.distances.DistributionVectors`.
+    directions : int, default 64
+        Number of random directions; for MMD, 16 times as many frequencies.
+    levels : int, default 32
+        Number of quantiles, or of thresholds, per direction.
+    scale : {"standard", "isotropic", "robust"} or None, default "standard"
+        Units of the features, learned from these clouds; None takes those of the data.
+    frame : {"absolute", "cloud", "shape", "both"}, default "absolute"
+        Where points are measured from.
+    random_state : int, RandomState or None, default 0
+        Seed of the directions.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> clouds = [[[0.0], [1.0]], [[2.0], [3.0]]]
+    >>> float(pf.models.distribution_distances(clouds, scale=None)[0, 1].round(6))
+    2.0
+    """
+    vectors = DistributionVectors(
+        distance=distance,
+        directions=directions,
+        levels=levels,
+        scale=scale,
+        frame=frame,
+        random_state=random_state,
+    )
+    return np.asarray(squareform(pdist(vectors.fit_transform(clouds))))
 
 
 def distance_classifier(

@@ -51,6 +51,7 @@ class PointNetPlusPlus(Standardized):
         x = self.standardized(batch.points).flatten(0, 1)
         h = x.new_zeros(len(x), 0)
         for level, abstraction in zip(batch.levels[1:], self.abstractions, strict=True):
+            assert isinstance(abstraction, SharedMLP)
             centre = _take(x, level.centres)
             seen = _take(x, level.below) - centre.unsqueeze(1)
             group = torch.cat([seen, _take(h, level.below)], -1)

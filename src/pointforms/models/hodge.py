@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -34,6 +34,8 @@ from pointforms.geometry.settings import Dimension, GramSettings
 from pointforms.models.classical import FeatureClassifier, Head
 from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import Bounds, Count, NotEmpty, RandomState
+from pointforms.support.weighted_statistics import pooled_weights, weighted_mean
+from pointforms.weights import relative_weights
 
 _ORDERS = 2  # polynomials up to quadratic
 _SMALLEST = 8  # eigenvalues of each Laplacian
@@ -65,7 +67,13 @@ class HodgeOptions:
         GramSettings(neighbors=self.neighbors, dimension=self.dimension)
 
 
-class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class HodgeFeatures(
+    HodgeOptions,
+    TakesClouds,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Comparison matrices of fixed forms, and Hodge spectra.
 
     The forms live in coordinates z = A (x - m): standardised by the training clouds and, where
@@ -150,14 +158,17 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         self.neighbors_, self.dimension_ = choice.neighbors, choice.dimension
         fields = self.prepare(clouds)
         x = np.concatenate([_numbers(field.points) for field in fields])
+        mass = pooled_weights([f.weights for f in fields], [len(f) for f in fields])
+        weights = None if mass is None else (mass / mass.sum()).numpy()
         self.n_features_in_ = x.shape[1]
-        self.mean_ = x.mean(0)
-        spread = x.std(0)
+        self.mean_ = x.mean(0) if weights is None else weights @ x
+        spread = x.std(0) if weights is None else np.sqrt(weights @ (x - self.mean_) ** 2)
         self.scale_ = np.where(spread > 0, spread, 1.0)
         self.axes_ = np.diag(1 / self.scale_)
         if x.shape[1] > self.directions:
             z = (x - self.mean_) / self.scale_
-            _, vectors = np.linalg.eigh(z.T @ z / len(z))
+            product = z.T @ z / len(z) if weights is None else z.T @ (z * weights[:, None])
+            _, vectors = np.linalg.eigh(product)
             leading = vectors[:, ::-1][:, : self.directions].T
             self.axes_ = leading / self.scale_
         return self
@@ -167,7 +178,7 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "axes_")
         fields = self.prepare(clouds)
         self._check_width(fields[0].points.shape[1])
-        centres = [field.points.mean(0) for field in fields]
+        centres = [weighted_mean(field.points, relative_weights(field)) for field in fields]
         centred = [
             replace(field, points=field.points - centre)
             for field, centre in zip(fields, centres, strict=True)
@@ -203,6 +214,10 @@ class HodgeFeatures(HodgeOptions, TakesClouds, TransformerMixin, BaseEstimator):
         spectra = 2 * count + self.n_features_in_ + np.arange(_SPECTRAL_FEATURES)
         joined = {f"{f} and spectra": np.append(frames[f], spectra) for f in frames}
         return joined | frames
+
+    @property
+    def _n_features_out(self) -> int:
+        return 1 + int(max(columns.max() for columns in self.choices().values()))
 
     def _comparisons(self, fields: Sequence[GramField], mean: Tensor) -> list[np.ndarray]:
         return [

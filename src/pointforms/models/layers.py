@@ -108,6 +108,8 @@ class SharedMLP(nn.Module):
     def _normalised(self, i: int, h: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
         """Return layer i, with the normalisation after it, as one matrix and its offset."""
         linear, norm = self.maps[i], self.norms[i]
+        assert isinstance(linear, nn.Linear)
+        assert isinstance(norm, FeatureNorm)
         if self.training:
             w = real.flatten()
             n = w.sum().clamp_min(1)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pkgutil import resolve_name
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import torch
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from pointforms.clouds import cloud_list
+from pointforms.estimators import PointFormClassifier, saving
 from pointforms.estimators.fits import Fit, Store
 from pointforms.estimators.network_classifier import NetworkClassifier
+from pointforms.estimators.saved_networks import restore_baseline, save_network
+from pointforms.estimators.saved_state import SavedState
+from pointforms.estimators.saved_values import Attribute, Labels
+from pointforms.estimators.targets import Targets
 from pointforms.models.batches import CloudStore, GraphStore
 from pointforms.models.neighbor_graphs import Neighbors, cloud_graphs
 from pointforms.models.pyramids import PyramidStore, cloud_pyramids
 from pointforms.models.simplicial import SimplicialStore, cloud_complexes
+from pointforms.support.blame import warn_caller
 from pointforms.support.extras import need
+from pointforms.weights import relative_weights
 
 # Triangles grow with the cube of the neighbours, so complexes use at most this many.
 _COMPLEX_NEIGHBORS = 8
@@ -70,6 +79,8 @@ def check_network(name: str) -> None:
 @dataclass(kw_only=True, eq=False, repr=False)
 class NeuralClassifier(NetworkClassifier):
     """A baseline network on clouds: point networks, graph networks, a simplicial network.
+
+    Networks ignore the weights of points, and `fit` warns where there are any.
 
     Parameters
     ----------
@@ -129,6 +140,13 @@ class NeuralClassifier(NetworkClassifier):
     network: str = "mlp"
     neighbors: Neighbors = "auto"
 
+    # Attributes of a fitted classifier that are saved beside its network.
+    _learned: ClassVar[dict[str, Attribute]] = {
+        name: attribute
+        for name, attribute in PointFormClassifier._learned.items()
+        if name not in ("neighbors_", "dimension_", "given_geometry_", "covariates_", "classes_")
+    } | {"classes_": Attribute(Labels)}
+
     def check_options(self) -> None:
         """Raise an error for options that no fit can work with."""
         super().check_options()
@@ -183,5 +201,43 @@ class NeuralClassifier(NetworkClassifier):
         model: nn.Module = network_class(self.network)(self._inputs(), outputs)
         return model
 
+    def _fit(
+        self,
+        clouds: Any,
+        targets: Targets,
+        groups: Any,
+        covariates: Any = None,
+        batch: Any = None,
+    ) -> None:
+        if any(relative_weights(cloud) is not None for cloud in clouds):
+            warn_caller(
+                f"{self.network} ignores the weights of the points: every point counts the same"
+            )
+        super()._fit(clouds, targets, groups, covariates, batch)
+
     def _standardize(self, model: Any, store: Any, fit: Fit) -> None:
         model.standardize(*store.moments(fit.train), store.origin)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the fitted classifier to a folder: safetensors and JSON, no pickle.
+
+        :func:`pointforms.load` reads it. A model that is already there is replaced in one step.
+
+        Parameters
+        ----------
+        folder : path-like
+            A folder that is empty, holds a saved model, or does not exist.
+        """
+        check_is_fitted(self, "model_")
+        saving.save(self, folder)
+
+    def _to_saved(self) -> SavedState:
+        return save_network(self)
+
+    @classmethod
+    def _from_saved(cls, state: SavedState) -> Self:
+        restored: Self = restore_baseline(cls, state)
+        return restored
+
+    def _to_device(self) -> None:
+        self.model_ = self.model_.to(self.device)

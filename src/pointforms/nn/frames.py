@@ -12,6 +12,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from pointforms.support.weighted_statistics import weighted_mean
+from pointforms.weights import relative_weights
+
 #: Absolute positions; positions relative to the mean of the cloud, or of its batch; relative to the
 #: mean of the cloud and in units of its spread; absolute and relative positions side by side.
 Frame = Literal["absolute", "cloud", "shape", "both", "batch"]
@@ -28,7 +31,7 @@ def framed(clouds: Sequence[Tensor], frame: Frame, centers: Tensor | None = None
     Parameters
     ----------
     clouds : sequence of Tensor, each of shape (n_i, D)
-        The clouds, in units in which the features compare.
+        The clouds, in units in which the features compare. Means count the weights of points.
     frame : {"absolute", "cloud", "shape", "both", "batch"}
         Absolute positions; differences from the mean of the cloud; these divided by the spread of
         the cloud, its root mean square distance from its mean; absolute positions and differences
@@ -53,15 +56,18 @@ def framed(clouds: Sequence[Tensor], frame: Frame, centers: Tensor | None = None
         if centers is None:
             raise ValueError('frame="batch" needs the batch of each cloud: pass batch=...')
         return [cloud - center for cloud, center in zip(clouds, centers, strict=True)]
-    relative = [cloud - cloud.mean(0) for cloud in clouds]
+    masses = [relative_weights(cloud) for cloud in clouds]
+    relative = [
+        cloud - weighted_mean(cloud, mass) for cloud, mass in zip(clouds, masses, strict=True)
+    ]
     if frame == "both":
         return [torch.cat(pair, 1) for pair in zip(clouds, relative, strict=True)]
     if frame == "shape":
-        return [cloud / _spread(cloud) for cloud in relative]
+        return [cloud / _spread(cloud, mass) for cloud, mass in zip(relative, masses, strict=True)]
     return relative
 
 
-def _spread(centred: Tensor) -> Tensor:
+def _spread(centred: Tensor, mass: Tensor | None) -> Tensor:
     """Return the root mean square distance of points from 0, or 1 if they are all there."""
-    spread = centred.square().sum(1).mean().sqrt()
+    spread = weighted_mean(centred.square().sum(1), mass).sqrt()
     return torch.where(spread > 0, spread, torch.ones_like(spread))

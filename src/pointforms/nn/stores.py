@@ -10,10 +10,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pointforms.clouds import plain_clouds
 from pointforms.exterior import COMPOUND_MAX, compound
 from pointforms.geometry.field import GramField, Measure
 from pointforms.nn.frames import Frame, framed
 from pointforms.nn.origins import common_origin, relative
+from pointforms.support.weighted_statistics import (
+    pooled_weights,
+    weighted_deviation,
+    weighted_mean,
+)
+from pointforms.weights import keep_weights, relative_weights, weights_of
 
 # Most numbers in the compound factors of all clouds together: 1 GB in single precision.
 _MAX_PREPARED = 1 << 28
@@ -122,6 +129,10 @@ class PointStore:
         centers: Tensor | None = None,
     ) -> None:
         sizes = torch.tensor([len(cloud) for cloud in clouds])
+        self._counts: list[int] = sizes.tolist()
+        own = [weights_of(cloud) for cloud in clouds]
+        # weights of all points, in double precision on the CPU; None if they are equal
+        self._mass = pooled_weights(own, self._counts)
         self.features = clouds[0].shape[1]
         if frame != "absolute" and origin is None:
             origin = torch.zeros(self.features)  # what is read are differences anyway
@@ -130,7 +141,10 @@ class PointStore:
         self.unit = torch.ones(self.features).double() if unit is None else unit.double().cpu()
         read: Sequence[Tensor] = clouds
         if unit is not None or frame != "absolute":
-            read = [(cloud.double().cpu() - self.origin) / self.unit for cloud in clouds]
+            read = [
+                keep_weights((cloud.double().cpu() - self.origin) / self.unit, cloud)
+                for cloud in clouds
+            ]
             if centers is not None:
                 centers = (centers.double().cpu() - self.origin) / self.unit
             read = framed(read, frame, centers)
@@ -151,6 +165,8 @@ class PointStore:
     def moments(self, clouds: Sequence[int] | np.ndarray) -> tuple[Tensor, Tensor]:
         """Return the mean and standard deviation of what is read at the points of some clouds.
 
+        A point of weight w counts as w points.
+
         Parameters
         ----------
         clouds : sequence or ndarray of int
@@ -164,10 +180,16 @@ class PointStore:
         """
         chosen = torch.zeros(len(self), dtype=torch.bool, device=self.sizes.device)
         chosen[torch.as_tensor(np.asarray(clouds), device=self.sizes.device)] = True
-        points = self.points[:-1][chosen.repeat_interleave(self.sizes)].double()
-        deviation = points.std(0, correction=0)
+        of_points = chosen.repeat_interleave(self.sizes)
+        points = self.points[:-1][of_points].double()
+        mass = None if self._mass is None else self._mass.to(points)[of_points]
+        deviation = weighted_deviation(points, mass)
         deviation = torch.where(deviation > 0, deviation, 1.0)
-        return points.mean(0).to(self.points), deviation.to(self.points)
+        return weighted_mean(points, mass).to(self.points), deviation.to(self.points)
+
+    def draw(self, cloud: int, points: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw random points of a cloud that has more than that: (points,) rows of it."""
+        return rng.permutation(self._counts[cloud])[:points]
 
     def places(self, index: Tensor, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return the rows of the flat tensors for the clouds `index`, and which are not padding.
@@ -247,7 +269,7 @@ class FieldStore(PointStore):
         centers: Tensor | None = None,
         covariates: Tensor | None = None,
     ) -> None:
-        points = [field.points for field in fields]
+        points = plain_clouds(fields)
         super().__init__(points, dtype, device, origin, unit, frame, centers)
         self.covariates = () if covariates is None else (covariates.to(device, dtype),)
         width = max(f.factor.shape[-1] for f in fields)
@@ -268,6 +290,14 @@ class FieldStore(PointStore):
                     f"{name} is beyond the range of {dtype}: rescale the features, or use "
                     "dtype='float64'"
                 )
+        # of clouds whose points differ in weight, heavy points are drawn more often: otherwise a
+        # few of them, or none, would stand for most of the cloud
+        self._by_measure: Tensor | None = None
+        if self._mass is not None:
+            unequal = [relative_weights(one) is not None for one in fields]
+            totals = [part.sum() for part in self.weights[:-1].split(self._counts)]
+            totals = [total * own for total, own in zip(totals, unequal, strict=True)]
+            self._by_measure = torch.stack(totals).to(device)
         self.factor, self.weights = self.factor.to(device), self.weights.to(device)
         padding = 1 - total / (len(points) * max(map(len, points)))
         self.parts = _PARTS if padding > _PADDING else 1
@@ -285,6 +315,21 @@ class FieldStore(PointStore):
                 elif k >= 2:
                     self.compounds[k] = L
 
+    def draw(self, cloud: int, points: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw random points of a cloud that has more than that: (points,) rows of it.
+
+        Where points differ in weight, they are drawn by the measure, at equal steps of its sum over
+        a random order, so that heavy points may be drawn several times.
+        """
+        if self._by_measure is None or not bool(self._by_measure[cloud] > 0):
+            return super().draw(cloud, points, rng)
+        start, size = int(self.offsets[cloud]), self._counts[cloud]
+        order = rng.permutation(size)
+        mu = self.weights[start : start + size].double().cpu().numpy()
+        ends = np.cumsum(mu[order])
+        steps = (np.arange(points) + rng.random()) / points * ends[-1]
+        return np.asarray(order[np.minimum(np.searchsorted(ends, steps), size - 1)])
+
     def numbers(self) -> int:
         """Return how many numbers of geometry a batch holds per point."""
         prepared = (self.factor, *self.compounds.values(), *self.metrics.values())
@@ -298,8 +343,9 @@ class FieldStore(PointStore):
         index : Tensor of int, shape (..., B)
             The clouds.
         rows : Tensor of int, shape (..., B, m), or None, default None
-            Points of each cloud; None takes all. Points that a smaller cloud lacks are padding,
-            and weights are raised so that a part of a cloud stands for the whole.
+            Points of each cloud, drawn by :meth:`draw`; None takes all. Points that a smaller cloud
+            lacks are padding, and weights are raised so that a part of a cloud stands for the
+            whole.
 
         Returns
         -------
@@ -313,6 +359,11 @@ class FieldStore(PointStore):
         metrics = {k: values[place] for k, values in self.metrics.items()}
         if rows is not None:
             whole = (sizes / rows.shape[-1]).clamp_min(1.0).to(weights.dtype)
+            if self._by_measure is not None:
+                totals = self._by_measure[index].unsqueeze(-1)
+                equal = totals / (rows.shape[-1] * weights)
+                drawn = (totals > 0) & (sizes > rows.shape[-1]) & (weights > 0)
+                whole = torch.where(drawn, equal, whole)
             weights = weights * whole
             metrics = {k: values * whole[..., None, None] for k, values in metrics.items()}
         covariates = tuple(values[index] for values in self.covariates)

@@ -3,6 +3,7 @@
 from pointforms.plot.basis_split_bars import basis_split
 from pointforms.plot.comparison import fits, forest
 from pointforms.plot.contact_sheets import contact_sheet
+from pointforms.plot.distance_map import sample_map
 from pointforms.plot.fitted import area_map, form_field, tangent_ellipses
 from pointforms.plot.flows import flow_forms
 from pointforms.plot.form_data import area_map_data, comparison_pca_data, form_field_data
@@ -32,6 +33,7 @@ __all__ = [
     "form_field",
     "form_field_data",
     "importance",
+    "sample_map",
     "save",
     "tangent_ellipses",
     "to_svg",

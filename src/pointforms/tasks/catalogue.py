@@ -6,6 +6,7 @@ NumPy.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from pointforms.support.suggestions import suggest
 from pointforms.tasks.entries import TaskEntry, built_in_entries
 
 if TYPE_CHECKING:
+    from pointforms.io.read_options import ReadOptions
     from pointforms.tasks.task import Task
 
 #: Endings of the files that :func:`find` and :func:`pointforms.tasks.read` accept.
@@ -146,13 +148,15 @@ def find(
     label: str = "label",
     group: str | None = None,
     features: Sequence[str] | None = None,
+    options: ReadOptions | None = None,
 ) -> Task:
     """Load a task by its name, or read one from a file.
 
     Parameters
     ----------
     name : str or path-like
-        A name of the catalogue, or a file that ends in one of :data:`SUFFIXES`.
+        A name of the catalogue, a file that ends in one of :data:`SUFFIXES`, or a folder of FCS
+        files.
     seed : int, default 0
         Seed of the clouds, where they are simulated, and of the folds.
     clouds : int, optional
@@ -167,6 +171,9 @@ def find(
         The file's column of groups, which stay on one side of every split.
     features : sequence of str, optional
         The file's columns of coordinates (default: all numeric columns).
+    options : ReadOptions, optional
+        Everything about the columns of the file, in place of `cloud`, `label`, `group` and
+        `features`.
 
     Returns
     -------
@@ -180,9 +187,11 @@ def find(
     """
     name = os.fspath(name)
     if name in _CATALOGUE:
-        if features is not None:
+        if features is not None or (options is not None and options.differing()):
+            given = {"features": list(features or ())} if options is None else options.differing()
+            first = next(iter(given))
             raise ValueError(
-                f"features={list(features)}: {name} has its own; columns are chosen in files only"
+                f"{first}={given[first]}: {name} has its own; columns are chosen in files only"
             )
         return load(name, seed, clouds, points)
     _check_suffix(name)
@@ -190,16 +199,19 @@ def find(
         raise ValueError(
             f"clouds={clouds}, points={points}: sizes are for tasks of the catalogue, not for files"
         )
-    from pointforms.tasks.files import read
+    from pointforms.tasks.files import read, read_with
 
+    if options is not None:
+        return read_with(name, options, seed=seed)
     return read(name, cloud, label, group, features, seed=seed)
 
 
 def _check_suffix(name: str) -> None:
     """Raise an error unless a name that is not in the catalogue can be that of a file."""
-    if Path(name).suffix.lower() not in SUFFIXES:
+    if Path(name).suffix.lower() not in SUFFIXES and not Path(name).is_dir():
         raise ValueError(
-            f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}"
+            f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}, "
+            "or are a folder of .fcs files"
         )
 
 
@@ -207,8 +219,10 @@ def resolve(name: str, folder: Path) -> str:
     """Return the name of a catalogued task as it is, and a file of `folder` as its full path."""
     if name in _CATALOGUE:
         return name
-    _check_suffix(name)
     path = folder / name
+    if path.is_dir():
+        return path.resolve().as_posix()
+    _check_suffix(name)
     if not path.is_file():
         beside = path.parent.glob("*") if path.parent.is_dir() else ()
         files = sorted(p.name for p in beside if p.suffix.lower() in SUFFIXES)
@@ -222,12 +236,36 @@ def depends_on_fold(task: str) -> bool:
     return task in _CATALOGUE and _CATALOGUE[task].depends_on_fold()
 
 
-def content_digest(task: str) -> str | None:
-    """Return a hash of the content of a file or of a prepared task.
+def content_digest(task: str, samples: str | None = None) -> str | None:
+    """Return a hash of the content of a file, a folder of FCS files or a prepared task.
 
     None for a task that its name and seed determine, and for one that is not prepared yet.
+
+    Parameters
+    ----------
+    task : str
+        A name of the catalogue, or a path.
+    samples : str, optional
+        A table of samples that is read with it.
     """
-    return _CATALOGUE[task].digest() if task in _CATALOGUE else file_digest(Path(task))
+    if task in _CATALOGUE:
+        return _CATALOGUE[task].digest()
+    return data_digest(Path(task), samples)
+
+
+def data_digest(path: Path, samples: str | None = None) -> str:
+    """Return a hash of a file, or of the FCS files and the table of samples in a folder."""
+    files = [path]
+    if path.is_dir():
+        files = sorted(p for p in path.iterdir() if p.suffix.lower() == ".fcs")
+        files += [p for p in [path / "samples.csv"] if p.is_file()]
+    digests = [file_digest(file) for file in files]
+    if path.is_dir():
+        digests += [file.name for file in files]
+    digests += [] if samples is None else [file_digest(Path(samples))]
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
 
 
 def is_simulated(digest: str | None) -> bool:

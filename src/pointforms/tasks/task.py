@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+from pointforms.io.file_summary import FileSummary
 
 FOLDS = 5
 PARTS = ("train", "validation", "test")
@@ -51,15 +53,15 @@ class Task:
     name : str
         Its name in tables and file names.
     clouds : list of (n_i, D) array
-        The points of the N clouds.
-    labels : (N,) array of int
-        Indices into `class_names`.
+        The points of the N clouds; tensors that carry weights, where points have any.
+    labels : (N,) array of int or float
+        Indices into `class_names`; numbers to predict if there are no classes.
     groups : (N,) array
         Clouds of one group, such as a patient, stay on one side of every split.
     feature_names : tuple of str
         Names of the D features.
     class_names : tuple of str
-        Names of the classes.
+        Names of the classes; empty if the labels are numbers to predict.
     description : str, default ""
         One line.
     seed : int, default 0
@@ -69,6 +71,14 @@ class Task:
         grouped, stratified folds).
     split : (N,) array of str, optional
         "train", "validation" or "test", grouped too (default: fold 0 tests and fold 1 validates).
+    ids : tuple of str, default ()
+        Names of the clouds; without any they are "0", "1", ….
+    covariates : dict of (N,) array, optional
+        What is known about whole clouds, by name; estimators take it as `covariates=`.
+    batch : (N,) array, optional
+        The batch in which each cloud was measured; estimators take it as `batch=`.
+    summary : FileSummary, optional
+        What was understood of the file that the task was read from. Print it.
 
     Raises
     ------
@@ -104,15 +114,41 @@ class Task:
     seed: int = 0
     folds: np.ndarray = None  # type: ignore[assignment]
     split: np.ndarray = None  # type: ignore[assignment]
+    ids: tuple[str, ...] = ()
+    covariates: dict[str, np.ndarray] | None = None
+    batch: np.ndarray | None = None
+    summary: FileSummary | None = None
 
     def __post_init__(self) -> None:
         if self.folds is None:
-            folds = grouped_folds(self.labels, self.groups, self.seed, names=self.class_names)
+            folds = grouped_folds(
+                self.labels,
+                self.groups,
+                self.seed,
+                names=None if self.regression else self.class_names,
+            )
             object.__setattr__(self, "folds", folds)
         if self.split is None:
             parts = np.where(np.asarray(self.folds) == 1, "validation", "train")
             split = np.where(np.asarray(self.folds) == 0, "test", parts)
             object.__setattr__(self, "split", split)
+        ids = tuple(map(str, self.ids))
+        if ids == tuple(map(str, range(len(ids)))):  # none, or numbers of another task's clouds
+            ids = tuple(map(str, range(len(self))))
+        if len(ids) != len(self) or len(set(ids)) != len(ids):
+            raise ValueError(
+                f"ids of {self.name!r} are {len(set(ids))} names for {len(self)} clouds: expected "
+                "a name of its own for each"
+            )
+        object.__setattr__(self, "ids", ids)
+        columns = {f"covariate {k!r}": v for k, v in (self.covariates or {}).items()}
+        columns |= {} if self.batch is None else {"batch": self.batch}
+        for name, column in columns.items():
+            if np.shape(column) != (len(self),):
+                raise ValueError(
+                    f"{name} of {self.name!r} has shape {np.shape(column)}: expected one value for "
+                    f"each of {len(self)} clouds"
+                )
         for name in ("labels", "groups", "folds", "split"):
             values = np.asarray(getattr(self, name))
             if values.shape != (len(self),):
@@ -130,6 +166,11 @@ class Task:
 
     def __len__(self) -> int:
         return len(self.clouds)
+
+    @property
+    def regression(self) -> bool:
+        """Whether the labels are numbers to predict, not classes."""
+        return not self.class_names
 
     @property
     def by_fold(self) -> bool:
@@ -162,9 +203,10 @@ class Task:
         return np.array([len(cloud) for cloud in self.clouds])
 
     def __repr__(self) -> str:
+        what = "numbers" if self.regression else f"{len(self.class_names)} classes"
         return (
             f"Task({self.name!r}: {len(self)} clouds of {self.size_range()} points in "
-            f"R^{self.clouds[0].shape[1]}, {len(self.class_names)} classes)"
+            f"R^{self.clouds[0].shape[1]}, {what})"
         )
 
     def size_range(self) -> str:
@@ -234,11 +276,12 @@ def grouped_folds(
 ) -> np.ndarray:
     """Return the test fold of every cloud: stratified by label, groups kept together.
 
-    There are fewer folds where a class has fewer groups.
+    There are fewer folds where a class has fewer groups. Numbers to predict are not stratified.
 
     Parameters
     ----------
-    labels : (N,) array of int
+    labels : (N,) array of int, or of float
+        Classes, or numbers to predict.
     groups : (N,) array
     seed : int
         Seed of the assignment.
@@ -247,13 +290,21 @@ def grouped_folds(
     names : sequence of str, optional
         Names of the classes, for messages.
     """
+    assigned = np.empty(len(labels), dtype=np.int64)
+    if np.asarray(labels).dtype.kind == "f":
+        folds = min(folds, len(np.unique(groups)))
+        if folds < 2:
+            raise ValueError("all clouds belong to one group: expected at least 2 groups")
+        numbers = GroupKFold(folds, shuffle=True, random_state=seed)
+        for fold, (_, test) in enumerate(numbers.split(labels, labels, groups)):
+            assigned[test] = fold
+        return assigned
     for label in np.unique(labels):
         count = len(np.unique(groups[labels == label]))
         if count < 2:
             name = repr(names[label]) if names is not None else str(label)
             raise ValueError(f"class {name} has clouds of 1 group only: expected at least 2 groups")
         folds = min(folds, count)
-    assigned = np.empty(len(labels), dtype=np.int64)
     splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
     for fold, (_, test) in enumerate(splitter.split(labels, labels, groups)):
         assigned[test] = fold

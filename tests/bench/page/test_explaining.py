@@ -44,6 +44,9 @@ def test_an_article_has_what_the_model_learned(trained):
     assert sum(shares) == pytest.approx(100, abs=2)
     marks = places.pictures[0].figure.axes[0].collections
     assert sum(len(mark.get_offsets()) for mark in marks) == 40
+    clouds, rings = places.pictures[1].figure.axes[0].collections
+    assert len(clouds.get_offsets()) == 40
+    assert len(rings.get_offsets()) == one.test_size
     assert relied.title == "What the model relies on"
     assert {row["kind"] for row in relied.table.rows} == {"distribution", "covariation"}
     assert [row["form"] for row in split.table.rows] == [

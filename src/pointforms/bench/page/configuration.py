@@ -52,6 +52,9 @@ def _rest(row: Row, folds: set[int], seeds: set[int]) -> str:
         lines += [f"{_key(name)} = {_value(value)}" for name, value in options if value is not None]
         # TOML has no null
         lines += [f"# {_key(name)} is unset" for name, value in options if value is None]
+    if row.reading:
+        lines.append("[sweep.reading]")
+        lines += [f"{_key(name)} = {_value(value)}" for name, value in sorted(row.reading.items())]
     return "\n".join(lines)
 
 

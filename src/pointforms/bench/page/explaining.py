@@ -21,6 +21,7 @@ from pointforms.estimators import PointFormClassifier, auroc
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
 from pointforms.explain.basis_split import BasisSplit, basis_split
+from pointforms.explain.matrix_distances import distances_of_matrices
 from pointforms.explain.prediction import prediction_split
 from pointforms.geometry.field import GramField
 from pointforms.models.options import NOT_OPTIONS
@@ -103,7 +104,8 @@ def refit(record: Record) -> Refit:
     row = record.row
     if row.digest != replace(row, settings=None).digest:
         raise ValueError(f"{row.title} was fitted with other defaults: it cannot be fitted again")
-    if row.content is not None and row.content != content_digest(row.task):
+    samples = row.reading.get("samples")
+    if row.content is not None and row.content != content_digest(row.task, samples):
         raise ValueError(f"{Path(row.task).name} has changed since it was fitted")
     task, clouds = load_clouds(Unit(row, ((record.fold, record.seed),)))
     model = make_model(row, random_state=record.seed)
@@ -203,7 +205,22 @@ def _places(refitted: Refit, matrices: np.ndarray, name: str) -> Part:
         caption="Principal components of the matrices, one mark per cloud. Point at a mark for the "
         "number of its cloud.",
     )
-    return Part("Clouds by their comparison matrices", pictures=(picture,))
+    blocks = matrices[:, None] if matrices.ndim == 3 else matrices
+    distances = distances_of_matrices(list(np.moveaxis(blocks, 1, 0)))
+    heat_map = Picture(
+        plot.sample_map(
+            distances,
+            [task.class_names[label] for label in task.labels],
+            [str(i) for i in range(len(task.labels))],
+            color_label="class",
+            marked=refitted.unseen,
+        ),
+        f"Distances between the comparison matrices of {name}.",
+        caption="Log-Euclidean distances between the matrices: principal coordinates, and the "
+        "distances themselves in the order of average-linkage clustering. Rings mark test clouds, "
+        "which the model has not seen.",
+    )
+    return Part("Clouds by their comparison matrices", pictures=(picture, heat_map))
 
 
 def _importance(refitted: Refit, name: str) -> Part:

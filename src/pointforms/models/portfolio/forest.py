@@ -118,7 +118,7 @@ class ForestHead:
                 Z = _rounded(data.X[training], centre, scale)
                 kept = self._important(Z, data, training, seed)
                 forest = self._grown(Z[:, kept], data, training, seed, self.trees, 1.0)
-                grown += list(_trees_of(forest, self.classes))
+                grown += list(trees_of(forest, self.classes))
                 columns.append(kept)
                 centres.append(centre[kept])
                 scales.append(scale[kept])
@@ -254,7 +254,7 @@ def _rounded(X: np.ndarray, centre: np.ndarray, scale: np.ndarray) -> np.ndarray
     return standardised(X, centre, scale).astype(np.float32)
 
 
-def _trees_of(forest: Any, classes: int | None) -> Iterator[tuple[Any, np.ndarray]]:
+def trees_of(forest: Any, classes: int | None) -> Iterator[tuple[Any, np.ndarray]]:
     """Return the trees of a forest with the values of their nodes: (nodes, C) or (nodes, t)."""
     for estimator in forest.estimators_:
         tree = estimator.tree_

@@ -45,4 +45,5 @@ def pooled_forms(portfolio: Any, clouds: Any) -> PooledForms:
         pooled,
         np.array(portfolio.target_scale_) if numbers else np.ones(outputs),
         np.array(portfolio.target_mean_) if numbers else np.zeros(outputs),
+        list(forms),
     )

@@ -24,6 +24,7 @@ from pointforms.models.portfolio.pooling import Pool
 from pointforms.models.portfolio.saved_portfolio import networks_of
 from pointforms.summaries import PooledSummaries
 from pointforms.support.cloud_estimator import TakesClouds
+from pointforms.weights import keep_weights
 
 
 class PredictsByParts(KnowsTrainingClouds, TakesClouds):
@@ -149,8 +150,11 @@ class PredictsByParts(KnowsTrainingClouds, TakesClouds):
     def _centred(self, points: Sequence[Tensor], batch: np.ndarray) -> list[Tensor]:
         centers = batch_centers(points, batch, self.batch_centers_)
         return [
-            (cloud.double().cpu() - center).to(
-                cloud.dtype if cloud.dtype.is_floating_point else center.dtype
+            keep_weights(
+                (cloud.double().cpu() - center).to(
+                    cloud.dtype if cloud.dtype.is_floating_point else center.dtype
+                ),
+                cloud,
             )
             for cloud, center in zip(points, centers, strict=True)
         ]
