@@ -370,7 +370,6 @@ class FieldStore(PointStore):
         points, factor = self.points[place], self.factor[place]
         return FormBatch(points, factor, weights, compounds, metrics, covariates)
 
-
     def gather_parts(self, index: Tensor) -> FormParts:
         """Gather a batch of clouds in parts, each padded to the largest of its own clouds.
 
