@@ -175,7 +175,7 @@ def summary(title: str, done: Sequence[Explained]) -> Results:
         results.note(case, "processor seconds per set, with refits", f"{seconds:.0f}")
     for what, some in (("planted", planted), ("noise", [o for o in done if o.signal == "noise"])):
         if some:
-            # two standard errors above 5 %: 14 of 160 sets, 9 of 100
+            # two standard errors above 5 %: 13 of 160 sets, 9 of 100
             bound = len(some) * (0.05 + 2 * sqrt(0.05 * 0.95 / len(some)))
             false = sum(bool(one.false) for one in some)
             results.add(f"{what}, {len(some)} sets", "sets with a false finding", false, int(bound))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import inspect
 import os
 import pkgutil
@@ -310,6 +311,24 @@ def test_measured_means_are_those_of_the_fits():
         for model, cell in zip(("cloud-classifier", *SUMMARIES), cells, strict=True):
             assert len(fits[task, model]) == 15
             assert f"{np.mean(fits[task, model]):.3f}" == cell, f"{task}, {model}"
+
+
+def test_planted_signals_are_those_of_the_sets():
+    """Every line of the table on the page "Explaining a model", and the sentence about noise."""
+    with (DOCS / "results" / "planted-sets.csv").open(encoding="utf-8") as file:
+        sets = list(csv.DictReader(file))
+    page = (DOCS / "explaining.md").read_text("utf-8")
+    lines = re.findall(r"^\| (\w+).* \| (5|20) \| (.+ of 20 .+) \|$", page, re.M)
+    assert len(lines) == 8
+    for signal, features, rest in lines:
+        some = [one for one in sets if (one["signal"], one["features"]) == (signal, features)]
+        assert len(some) == 20
+        auroc = np.mean([float(one["auroc"]) for one in some])
+        first, found = (sum(one[k] == "True" for one in some) for k in ("first", "found"))
+        false = sum(bool(one["false"]) for one in some)
+        assert rest == f"{auroc:.3f} | {first} of 20 | {found} | {false}"
+    noise = [bool(one["false"]) for one in sets if one["signal"] == "noise"]
+    assert f"{sum(noise)} of {len(noise)} sets have a finding" in page
 
 
 @pytest.mark.parametrize("study", STUDIES)
