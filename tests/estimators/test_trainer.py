@@ -55,6 +55,26 @@ def test_together_equals_one_at_a_time(readout, points):
             torch.testing.assert_close(value, b.model.state_dict()[name], rtol=1e-8, atol=1e-10)
 
 
+def test_parts_of_a_batch_change_nothing_but_rounding():
+    """Batches in four parts, each padded to its own largest cloud, against whole ones."""
+    make_model, _, targets, loss, fits = setting()
+    sizes = np.random.default_rng(0).integers(5, 41, 60)
+    task = pf.tasks.load("circles-vs-lines")
+    fields = pf.gram_fields([task.clouds[i][:n] for i, n in enumerate(sizes)], dimension=1)
+    in_parts, whole = (FieldStore(fields, dtype=torch.float64) for _ in range(2))
+    assert in_parts.parts > 1
+    whole.parts = 1
+    schedule = Schedule(epochs=3, batch_size=16, patience=10)
+    for together in (True, False):
+        a, b = (
+            train(make_model, one, targets, loss, fits, schedule, together=together)
+            for one in (in_parts, whole)
+        )
+        for x, y in zip(a, b, strict=True):
+            for name, value in x.model.state_dict().items():
+                torch.testing.assert_close(value, y.model.state_dict()[name], rtol=1e-7, atol=1e-9)
+
+
 def test_updates_are_those_of_adamw():
     """The vectorised optimiser against torch's, on the same batches."""
     make_model, store, targets, loss, fits = setting()

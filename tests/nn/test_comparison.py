@@ -12,7 +12,12 @@ from torch.func import functional_call, vmap
 
 from pointforms.exterior import compound
 from pointforms.nn import point_forms
-from pointforms.nn.comparison import compare, compare_by_metric, compare_pulled
+from pointforms.nn.comparison import (
+    compare,
+    compare_by_metric,
+    compare_by_slots,
+    compare_pulled,
+)
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.stores import FormBatch
 
@@ -41,13 +46,17 @@ def by_definition(h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor) -> 
     return compare_pulled(F @ V, mu)
 
 
-@pytest.mark.parametrize("route", ["factor", "metric"])
+@pytest.mark.parametrize("route", ["factor", "metric", "slots"])
 def test_second_derivatives_are_those_of_the_definition(route):
     """The Hessian of a loss, for hidden features, weight and bias: none is missing or off."""
-    inputs = last_map(D)
-    V, mu = batch().factor, batch().weights
+    degree = 2 if route == "slots" else 1
+    inputs = last_map(comb(D, degree))
+    factor, mu = batch().factor, batch().weights
+    V = compound(factor, degree)
 
     def ours(*args: Tensor) -> Tensor:
+        if route == "slots":
+            return compare_by_slots(*args, factor, mu, degree)
         if route == "factor":
             return compare(*args, V, mu)
         return compare_by_metric(*args, V @ V.mT * mu[..., None, None])
@@ -74,7 +83,7 @@ def test_gradcheck_of_both_orders(route):
 
 
 ROUTES = [("factor", k) for k in range(4)] + [("metric", k) for k in (1, 2, 3)]
-ROUTES += [(route, k) for route in ("blocks", "wedge") for k in (2, 3)]
+ROUTES += [(route, k) for route in ("blocks", "compound", "wedge") for k in (2, 3)]
 
 
 @pytest.mark.parametrize(("route", "degree"), ROUTES)
@@ -85,8 +94,11 @@ def test_gradcheck_of_the_layer(route, degree, monkeypatch):
     layer = PointForms(D, degree, FORMS, kind, hidden=(H,)).double()
     clouds = batch()
     if route == "blocks":
+        monkeypatch.setattr(PointForms, "_by_slots", lambda *_: False)
         monkeypatch.setattr(point_forms, "COMPOUND_MAX", 0)
         monkeypatch.setattr(point_forms, "_WORKING_SET", 5 * FORMS * comb(D, degree - 1) * D)
+    if route == "compound":
+        clouds = clouds._replace(compounds={degree: compound(clouds.factor, degree)})
     if route == "metric":
         L = compound(clouds.factor, degree)
         clouds = clouds._replace(metrics={degree: L @ L.mT * clouds.weights[..., None, None]})
@@ -112,6 +124,7 @@ def test_blocks_keep_the_parameters_of_the_call(monkeypatch):
         return grad(loss, tuple(lent.values()))
 
     expected = gradients()
+    monkeypatch.setattr(PointForms, "_by_slots", lambda *_: False)
     monkeypatch.setattr(point_forms, "COMPOUND_MAX", 0)
     for a, b in zip(gradients(), expected, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)

@@ -126,6 +126,7 @@ class Store(Protocol):
 
     sizes: Tensor  # number of points of each cloud
     stackable: bool  # whether batches of several fits can be stacked
+    parts: int  # number of parts of a batch, each with clouds of similar size
 
     @property
     def features(self) -> int:
@@ -136,6 +137,9 @@ class Store(Protocol):
 
         A batch that can be stacked is a tuple of tensors, which torch.func can map over.
         """
+
+    def gather_parts(self, index: Tensor) -> Any:
+        """Gather a batch of the clouds of index (..., B), which ascend in size, in parts."""
 
     def draw(self, cloud: int, points: int, rng: np.random.Generator) -> np.ndarray:
         """Draw random points of a cloud that has more than that: (points,) rows of it."""

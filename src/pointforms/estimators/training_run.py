@@ -63,8 +63,10 @@ class Run:
         self._width = max(-(-len(some) // self._steps) for some in clouds)
         self._epoch = 0
         # validation clouds of similar size share a batch, so that little of it is padding
-        sizes = store.sizes.cpu().numpy()
-        self._by_size = [np.argsort(sizes[fit.validation], kind="stable") for fit in fits]
+        self._sizes = store.sizes.cpu().numpy()
+        self._by_size = [np.argsort(self._sizes[fit.validation], kind="stable") for fit in fits]
+        whole = schedule.points is None or int(self._sizes.max()) <= schedule.points
+        self._in_parts = store.parts > 1 and whole
 
     def train_epoch(self) -> list[float]:
         """Train every running fit for an epoch, and return the mean losses of its steps."""
@@ -85,6 +87,8 @@ class Run:
         total = torch.zeros(len(fits), device=device)
         shared = self._shared is not None
         for index, counts, weights in self._batches(fits):
+            if self._in_parts:
+                index, counts, weights = self._ascending(index, counts, weights)
             places = torch.from_numpy(index)
             rngs = self._shuffles if shared else [self._shuffles[i] for i in self.running]
             # which points are drawn does not depend on the fits that share a batch
@@ -96,7 +100,10 @@ class Run:
                 places, rows = places[0], None if rows is None else rows[0]
             if stack.single:
                 floats = [part[0] for part in floats]
-            batch = self._store.gather(places, rows)
+            if self._in_parts:
+                batch = self._store.gather_parts(places)
+            else:
+                batch = self._store.gather(places, rows)
             args = (batch, self._targets[places], *floats)
             grads, value = stack.gradients(batch_loss, *args, shared=2 if shared else 0)
             self._optimizer.step(stack.params, grads, float(factor))
@@ -130,6 +137,14 @@ class Run:
         return [
             tuple(np.stack(part) for part in zip(*step, strict=True))  # type: ignore[misc]
             for step in zip(*orders, strict=True)
+        ]
+
+    def _ascending(self, index: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
+        """Return the clouds of batches, and what belongs to each, by the sizes of the clouds."""
+        order = np.argsort(self._sizes[index], axis=-1, kind="stable")
+        return [
+            np.take_along_axis(values, np.broadcast_to(order, values.shape), -1)
+            for values in (index, *others)
         ]
 
     def outputs(self) -> list[Tensor]:

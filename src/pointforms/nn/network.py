@@ -12,7 +12,7 @@ from pointforms.nn.frames import Frame, inputs_of
 from pointforms.nn.origins import register_origin, register_unit
 from pointforms.nn.point_forms import CoefficientKind, PointForms, Sees
 from pointforms.nn.readouts import READOUTS, ReadoutName, readout_width
-from pointforms.nn.stores import FormBatch
+from pointforms.nn.stores import FormBatch, FormParts
 
 # What a batch takes off the weight of all clouds before it.
 _MOMENTUM = 0.1
@@ -267,12 +267,12 @@ class PointFormNetwork(nn.Module):
                     "reach: increase bandwidth, bandwidth_units or neighbors"
                 )
 
-    def comparison_matrices(self, batch: FormBatch) -> list[Tensor]:
+    def comparison_matrices(self, batch: FormBatch | FormParts) -> list[Tensor]:
         """Compute the comparison matrices of a batch.
 
         Parameters
         ----------
-        batch : FormBatch
+        batch : FormBatch or FormParts
             The clouds.
 
         Returns
@@ -280,6 +280,9 @@ class PointFormNetwork(nn.Module):
         list of Tensor
             One per degree, of shape (B, l, l).
         """
+        if isinstance(batch, FormParts):
+            parts = [self.comparison_matrices(part) for part in batch.parts]
+            return [torch.cat(matrices, -3) for matrices in zip(*parts, strict=True)]
         x = (batch.points - self.mean) / self.scale
         return [layer(batch, x) for layer in self.point_forms()]
 
@@ -303,12 +306,12 @@ class PointFormNetwork(nn.Module):
             [self.readout(C / e) for C, e in zip(matrices, self.energy, strict=True)], -1
         )
 
-    def forward(self, batch: FormBatch, counts: Tensor | None = None) -> Tensor:
+    def forward(self, batch: FormBatch | FormParts, counts: Tensor | None = None) -> Tensor:
         """Evaluate the network on a batch.
 
         Parameters
         ----------
-        batch : FormBatch
+        batch : FormBatch or FormParts
             The clouds.
         counts : Tensor, shape (B,), or None, default None
             1, or 0 for clouds that only fill up the batch while training; None counts all.
@@ -322,5 +325,5 @@ class PointFormNetwork(nn.Module):
         outputs: Tensor = self.head(self.norm(read, counts))
         return outputs
 
-    def _head_inputs(self, matrices: Sequence[Tensor], batch: FormBatch) -> Tensor:
+    def _head_inputs(self, matrices: Sequence[Tensor], batch: FormBatch | FormParts) -> Tensor:
         return torch.cat([self._readouts(matrices), *batch.covariates], -1)

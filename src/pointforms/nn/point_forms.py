@@ -16,6 +16,7 @@ from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients, che
 from pointforms.nn.comparison import (
     compare,
     compare_by_metric,
+    compare_by_slots,
     compare_coefficients,
     compare_pulled,
     compare_wedges,
@@ -134,6 +135,10 @@ class PointForms(nn.Module):
         if self.wedge:
             one_forms = self.network(x)
             return compare_wedges(one_forms, batch.factor, batch.weights, self.forms, self.degree)
+        if self._by_slots(batch):
+            assert isinstance(self.network, DenseCoefficients)
+            last = (self.network.trunk(x), *self.network.last_map())
+            return compare_by_slots(*last, batch.factor, batch.weights, self.degree)
         geometry = self._prepared(batch)
         if geometry is None:
             return self._compare_in_blocks(batch, x)
@@ -145,6 +150,15 @@ class PointForms(nn.Module):
         if self.degree in batch.metrics:
             return compare_by_metric(*last, geometry)
         return compare(*last, geometry, batch.weights)
+
+    def _by_slots(self, batch: FormBatch) -> bool:
+        """Return whether to contract one slot after the other, without a compound of degree k."""
+        if self.degree < 2 or not isinstance(self.network, DenseCoefficients):
+            return False
+        D = batch.factor.shape[-2]
+        unfolded = self.forms * D * comb(D, self.degree - 1)
+        known = self.degree in batch.metrics or self.degree in batch.compounds
+        return not known and unfolded <= _WORKING_SET
 
     def _prepared(self, batch: FormBatch) -> Tensor | None:
         """Return ΛᵏV or the weighted metric, or None if that is too large."""

@@ -24,6 +24,8 @@ from pointforms.weights import keep_weights, relative_weights, weights_of
 
 # Most numbers in the compound factors of all clouds together: 1 GB in single precision.
 _MAX_PREPARED = 1 << 28
+# Number of parts of a batch, where more than this share of it would be padding otherwise.
+_PARTS, _PADDING = 4, 0.2
 
 
 class FormBatch(NamedTuple):
@@ -65,6 +67,26 @@ class FormBatch(NamedTuple):
     compounds: dict[int, Tensor] = {}  # noqa: RUF012  (nothing writes to it)
     metrics: dict[int, Tensor] = {}  # noqa: RUF012
     covariates: tuple[Tensor, ...] = ()
+
+
+class FormParts(NamedTuple):
+    """A batch in parts, each with clouds of similar size, so that little of it is padding.
+
+    Attributes
+    ----------
+    parts : tuple of FormBatch
+        The clouds of the batch, one part after the other.
+    """
+
+    parts: tuple[FormBatch, ...]
+
+    @property
+    def covariates(self) -> tuple[Tensor, ...]:
+        """Covariates of all clouds, as in a batch."""
+        return tuple(
+            torch.cat(values, -2)
+            for values in zip(*(part.covariates for part in self.parts), strict=True)
+        )
 
 
 def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
@@ -133,6 +155,9 @@ class PointStore:
         self.points = self.points.to(device)
         self.sizes = sizes.to(device)
         self.offsets = (sizes.cumsum(0) - sizes).to(device)
+
+    #: Number of parts in which a batch is gathered.
+    parts = 1
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -274,6 +299,8 @@ class FieldStore(PointStore):
             totals = [total * own for total, own in zip(totals, unequal, strict=True)]
             self._by_measure = torch.stack(totals).to(device)
         self.factor, self.weights = self.factor.to(device), self.weights.to(device)
+        padding = 1 - total / (len(points) * max(map(len, points)))
+        self.parts = _PARTS if padding > _PADDING else 1
         # forms of a degree whose compounds are too large are compared in blocks of points, which
         # the backward pass computes again; torch.func cannot map over that
         self.stackable = all(
@@ -342,6 +369,17 @@ class FieldStore(PointStore):
         covariates = tuple(values[index] for values in self.covariates)
         points, factor = self.points[place], self.factor[place]
         return FormBatch(points, factor, weights, compounds, metrics, covariates)
+
+    def gather_parts(self, index: Tensor) -> FormParts:
+        """Gather a batch of clouds in parts, each padded to the largest of its own clouds.
+
+        Parameters
+        ----------
+        index : Tensor of int, shape (..., B)
+            The clouds, by ascending size.
+        """
+        parts = min(self.parts, index.shape[-1])
+        return FormParts(tuple(self.gather(part) for part in index.tensor_split(parts, -1)))
 
 
 def pad(rows: Tensor, batch: Tensor) -> Tensor:
