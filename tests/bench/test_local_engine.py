@@ -97,6 +97,7 @@ def run(engine, units, folder):
     return found
 
 
+@pytest.mark.slow
 def test_neither_workers_nor_a_death_among_them_change_a_bit(scratch):
     def kill():
         wait_until(lambda: prepared(scratch))

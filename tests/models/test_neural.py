@@ -136,6 +136,7 @@ def test_graphs_are_shared(rng):
     assert model.predict(graphs).shape == (12,)
 
 
+@pytest.mark.slow
 def test_many_fits_train_together(rng):
     """Networks on bare points stack as point-forms do."""
     from pointforms.estimators import cross_fit
