@@ -94,6 +94,8 @@ def test_search_works_in_pages_opened_from_files(site, page):
 def test_code_fits_the_page_and_equations_are_laid_out(site, page):
     wide, equations = {}, 0
     for path in sorted(site.rglob("*.html")):
+        if path.name == "404.html":  # what it loads is from the root of a server
+            continue
         page.goto(path.as_uri())
         if lines := page.evaluate(TOO_WIDE):
             wide[str(path.relative_to(site))] = lines

@@ -42,9 +42,9 @@ class Provenance:
 
     Examples
     --------
-    >>> Provenance("cells.h5ad", reading={"cloud": "patient"}, version="0.3", date="2025-01-31")
-    Provenance(data='cells.h5ad', content=None, reading={'cloud': 'patient'}, seed=0, clouds=0, \
-model='', version='0.3', date='2025-01-31')
+    >>> origin = Provenance("cells.h5ad", reading={"cloud": "patient"})
+    >>> origin.data, origin.reading["cloud"]
+    ('cells.h5ad', 'patient')
     """
 
     data: str

@@ -31,8 +31,8 @@ Sees = Literal["all", "own"] | Sequence[int]
 
 # Coefficients held at once if there are too many to keep for the backward pass.
 _WORKING_SET = 1 << 22
-# Most numbers of unfolded forms at a point for which coefficients of all points are held at once.
-_MOST_UNFOLDED = 1 << 17
+# Most numbers of an unfolded form for which the coefficients at all points are held at once.
+_MOST_UNFOLDED = 1 << 14
 
 
 class PointForms(nn.Module):
@@ -158,7 +158,7 @@ class PointForms(nn.Module):
         if self.degree < 2 or not isinstance(self.network, DenseCoefficients):
             return False
         D = batch.factor.shape[-2]
-        unfolded = self.forms * D * comb(D, self.degree - 1)
+        unfolded = D * comb(D, self.degree - 1)
         known = self.degree in batch.metrics or self.degree in batch.compounds
         return not known and unfolded <= _MOST_UNFOLDED
 
