@@ -87,7 +87,7 @@ def test_all_routes_agree(degree, rank, rng, monkeypatch):
     """Factor, metric and blocks of slots, in value and gradient, and plain differentiation."""
     import pointforms.nn.point_forms as module_file
 
-    fields = pf.gram_fields([rng.normal(size=(n, D)) for n in (12, 30)], dimension=2, rank=rank)
+    fields = pf.gram_fields([rng.normal(size=(n, D)) for n in (26, 30)], dimension=2, rank=rank)
     module = layer(degree)
     plain = batch_of(fields)
     F = module.network(plain.points)

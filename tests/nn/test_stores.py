@@ -47,3 +47,33 @@ class TestStore:
         assert torch.equal(padded[2, :2], rows[3:])
         assert not padded[1].any()
         assert not padded[2, 2:].any()
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2])
+def test_no_step_waits_for_the_device(degree, rng):
+    """Tensors on "meta" have shapes and no values: whoever asks for a value gets an error."""
+    fields = pf.gram_fields([rng.normal(size=(n, 6)) for n in (40, 9, 20, 30)], dimension=2)
+    store = FieldStore(fields, degrees=(degree,), device="meta")
+    layer = pf.nn.PointForms(6, degree, forms=4).to("meta")
+    whole = store.gather(torch.tensor([2, 0, 1]))
+    parts = store.gather_parts(torch.tensor([1, 2, 3, 0])).parts
+    assert [part.points.shape[-2] for part in (whole, parts[0], parts[-1])] == [
+        40,
+        *((20, 40) if degree < 2 else (9, 40)),
+    ]
+    for batch in (whole, *parts):
+        layer(batch, batch.points).sum().backward()
+    assert all(values.grad is not None for values in layer.parameters())
+
+
+def test_factors_of_small_clouds_are_narrow(rng):
+    """In parts, a factor has the columns that the part's clouds need, and the result is the same."""
+    fields = pf.gram_fields([rng.normal(size=(n, 20)) for n in (60, 5, 6, 7)], dimension=2)
+    store = FieldStore(fields, degrees=(1,), dtype=torch.float64)
+    small, large = store.gather_parts(torch.tensor([1, 2, 3, 0])).parts
+    assert small.factor.shape[-1] < large.factor.shape[-1]
+    whole = store.gather(torch.tensor([1, 2, 3, 0]))
+    layer = pf.nn.PointForms(20, 1, forms=4).double()
+    expected = layer(whole, whole.points)
+    found = torch.cat([layer(part, part.points) for part in (small, large)])
+    torch.testing.assert_close(found, expected)

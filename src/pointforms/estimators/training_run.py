@@ -95,7 +95,6 @@ class Run:
             real = np.ones((1, self._width)) if shared else counts
             rows = _some_rows(self._store, places, real, self._schedule.points, rngs)
             floats = [torch.from_numpy(part).to(device, like.dtype) for part in (counts, weights)]
-            places = places.to(device)
             if shared or stack.single:
                 places, rows = places[0], None if rows is None else rows[0]
             if stack.single:
@@ -104,7 +103,7 @@ class Run:
                 batch = self._store.gather_parts(places)
             else:
                 batch = self._store.gather(places, rows)
-            args = (batch, self._targets[places], *floats)
+            args = (batch, self._targets[places.to(device)], *floats)
             grads, value = stack.gradients(batch_loss, *args, shared=2 if shared else 0)
             self._optimizer.step(stack.params, grads, float(factor))
             total = total + value.detach()
@@ -169,7 +168,7 @@ class Run:
         step = max(_EVALUATED // len(fits), 8)  # batches of a stack are as large as one alone
         for start in range(0, longest, step):
             index = np.stack([one[start : start + step] for one in clouds])
-            places = torch.from_numpy(index).to(self._store.sizes.device)
+            places = torch.from_numpy(index)
             batch = self._store.gather(places[0] if stack.single else places)
             with torch.no_grad():
                 parts.append(stack.call(evaluate, batch))

@@ -141,6 +141,7 @@ class GraphStore(WholeCloudStore):
     def gather(self, index: Tensor, rows: Tensor | None = None) -> GraphBatch:
         """Return the clouds of index (B,), with all of their points."""
         place, real = self.places(index, rows)
+        index = index.to(place.device)
         nodes = torch.full_like(index, real.shape[1])
         starts, neighbors, _ = self.lists.gather(index, nodes, nodes)
         return GraphBatch(self.points[place], real.to(self.points.dtype), starts, neighbors)

@@ -154,6 +154,7 @@ class PyramidStore(WholeCloudStore):
     def gather(self, index: Tensor, rows: Tensor | None = None) -> PyramidBatch:
         """Return the clouds of index (B,), with all of their points."""
         place, real = self.places(index, rows)
+        index = index.to(place.device)
         levels: list[Level] = []
         for level in self.levels:
             below = levels[-1].real.shape[1] if levels else real.shape[1]

@@ -106,6 +106,7 @@ class SimplicialStore(WholeCloudStore):
     def gather(self, index: Tensor, rows: Tensor | None = None) -> SimplicialBatch:
         """Return the clouds of index (B,), with all of their points."""
         place, real = self.places(index, rows)
+        index = index.to(place.device)
         nodes = torch.full_like(index, real.shape[1])  # padded
         edges = self.operators["difference"].positions.heights[index]
 

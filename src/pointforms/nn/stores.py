@@ -24,8 +24,9 @@ from pointforms.weights import keep_weights, relative_weights, weights_of
 
 # Most numbers in the compound factors of all clouds together: 1 GB in single precision.
 _MAX_PREPARED = 1 << 28
-# Number of parts of a batch, where more than this share of it would be padding otherwise.
-_PARTS, _PADDING = 4, 0.2
+# Number of parts of a batch, for 1-forms and for others, which compute more per point; where more
+# than this share of the batch would be padding otherwise.
+_PARTS, _PADDING = (2, 4), 0.2
 
 
 class FormBatch(NamedTuple):
@@ -128,7 +129,8 @@ class PointStore:
         frame: Frame = "absolute",
         centers: Tensor | None = None,
     ) -> None:
-        sizes = torch.tensor([len(cloud) for cloud in clouds])
+        # on the CPU, so that gathering a batch never waits for a device
+        self._host_sizes = sizes = torch.tensor([len(cloud) for cloud in clouds])
         self._counts: list[int] = sizes.tolist()
         own = [weights_of(cloud) for cloud in clouds]
         # weights of all points, in double precision on the CPU; None if they are equal
@@ -197,7 +199,7 @@ class PointStore:
         Parameters
         ----------
         index : Tensor of int, shape (..., B)
-            The clouds.
+            The clouds. On the CPU, unless one is to wait for the device.
         rows : Tensor of int, shape (..., B, m), or None, default None
             Points of each cloud; None takes all. Points that a smaller cloud lacks are padding.
 
@@ -206,9 +208,11 @@ class PointStore:
         tuple of Tensor
             Both of shape (..., B, n), or (..., B, m).
         """
-        sizes = self.sizes[index].unsqueeze(-1)
         if rows is None:
-            rows = torch.arange(int(sizes.max()), device=index.device).expand(*index.shape, -1)
+            largest = int(self._host_sizes[index.cpu()].max())
+            rows = torch.arange(largest, device=self.sizes.device).expand(*index.shape, -1)
+        index = index.to(self.sizes.device)
+        sizes = self.sizes[index].unsqueeze(-1)
         real = rows < sizes
         place = torch.where(real, self.offsets[index].unsqueeze(-1) + rows, len(self.points) - 1)
         return place, real
@@ -300,7 +304,8 @@ class FieldStore(PointStore):
             self._by_measure = torch.stack(totals).to(device)
         self.factor, self.weights = self.factor.to(device), self.weights.to(device)
         padding = 1 - total / (len(points) * max(map(len, points)))
-        self.parts = _PARTS if padding > _PADDING else 1
+        self.parts = _PARTS[max(degrees, default=1) > 1] if padding > _PADDING else 1
+        self._ranks = torch.tensor([one.factor.shape[-1] for one in fields])
         # forms of a degree whose compounds are too large are compared in blocks of points, which
         # the backward pass computes again; torch.func cannot map over that
         self.stackable = all(
@@ -309,11 +314,25 @@ class FieldStore(PointStore):
         self.compounds, self.metrics = {}, {}
         for k in degrees:
             if k >= 1 and compound_fits(features, width, k, total):
-                L = compound(self.factor, k)
-                if 2 * L.shape[-1] > L.shape[-2]:  # one wide product beats two narrow ones
+                if comb(features, k) < self._typical_width(k):
+                    L = compound(self.factor, k)
                     self.metrics[k] = L @ L.mT * self.weights[:, None, None]
                 elif k >= 2:
-                    self.compounds[k] = L
+                    self.compounds[k] = compound(self.factor, k)
+        # a batch has the factor, unless all forms are compared by what was prepared
+        prepared = self.compounds.keys() | self.metrics.keys() | {0}
+        self._needs_factor = not degrees or not set(degrees) <= prepared
+
+    def _typical_width(self, degree: int) -> float:
+        """Return what two products with a compound factor cost, in columns of one with a metric.
+
+        Of a batch in parts, only the factors of large clouds are wide; but their own widths save
+        less than they promise, since narrow products are slow.
+        """
+        if self.parts == 1 or degree > 1:
+            return 2.0 * comb(self.factor.shape[-1], degree)
+        mean = (self._ranks * self._host_sizes).sum() / self._host_sizes.sum()
+        return 4 / 3 * float(mean)
 
     def draw(self, cloud: int, points: int, rng: np.random.Generator) -> np.ndarray:
         """Draw random points of a cloud that has more than that: (points,) rows of it.
@@ -352,12 +371,14 @@ class FieldStore(PointStore):
         FormBatch
             Padded to the largest of the clouds.
         """
-        sizes = self.sizes[index].unsqueeze(-1)
+        widest = int(self._ranks[index.cpu()].max())
         place, _ = self.places(index, rows)
+        index = index.to(self.sizes.device)
         weights = self.weights[place]
         compounds = {k: values[place] for k, values in self.compounds.items()}
         metrics = {k: values[place] for k, values in self.metrics.items()}
         if rows is not None:
+            sizes = self.sizes[index].unsqueeze(-1)
             whole = (sizes / rows.shape[-1]).clamp_min(1.0).to(weights.dtype)
             if self._by_measure is not None:
                 totals = self._by_measure[index].unsqueeze(-1)
@@ -367,8 +388,11 @@ class FieldStore(PointStore):
             weights = weights * whole
             metrics = {k: values * whole[..., None, None] for k, values in metrics.items()}
         covariates = tuple(values[index] for values in self.covariates)
-        points, factor = self.points[place], self.factor[place]
-        return FormBatch(points, factor, weights, compounds, metrics, covariates)
+        if self._needs_factor:
+            factor = self.factor[..., :widest][place]
+        else:  # zeros that take no memory
+            factor = self.factor[-1].expand(*place.shape, -1, -1)
+        return FormBatch(self.points[place], factor, weights, compounds, metrics, covariates)
 
     def gather_parts(self, index: Tensor) -> FormParts:
         """Gather a batch of clouds in parts, each padded to the largest of its own clouds.
