@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers.numbers import tolerance
 
-from pointforms.exterior import compound, multi_indices, pull, raised
+from pointforms.exterior import compound, multi_indices, pull
 
 
 def minors(A: torch.Tensor, k: int) -> torch.Tensor:
@@ -106,15 +106,3 @@ def test_gradients_pass_through_both_routes(route, k):
     V = torch.randn(2, 4, 3, generator=generator).double()
     F = torch.randn(2, 2, comb(4, k), generator=generator).double().requires_grad_()
     assert torch.autograd.gradcheck(lambda f: pull(f, V, k, route), F)
-
-
-@pytest.mark.parametrize(
-    ("D", "r", "k"),
-    [(4, 4, 1), (5, 5, 2), (7, 2, 2), (6, 6, 3), (9, 3, 3), (5, 1, 2), (6, 4, 4), (4, 4, 4)],
-)
-def test_raised_coefficients_are_those_of_the_compound_of_the_metric(D, r, k):
-    rng = torch.Generator().manual_seed(0)
-    F = torch.randn(3, 2, 4, comb(D, k), dtype=torch.float64, generator=rng)
-    V = torch.randn(3, 2, D, r, dtype=torch.float64, generator=rng)
-    expected = F @ compound(V @ V.mT, k)
-    torch.testing.assert_close(raised(F, V, k), expected, rtol=1e-10, atol=1e-10)

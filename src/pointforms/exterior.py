@@ -117,9 +117,10 @@ def _next_minors(A: Tensor, minors: Tensor, k: int) -> Tensor:
     total = A.new_zeros(*A.shape[:-2], comb(m, k), comb(n, k))
     for b in range(k):
         column, other_columns = _on(A, *_split(n, k, b))
-        entry = A[..., last_row, :][..., column]
-        cofactor = minors[..., other_rows, :][..., other_columns]
-        total = total + (-1) ** (k - 1 + b) * entry * cofactor
+        # columns first, while there are few rows: rows are then copied whole
+        entry = A.index_select(-1, column).index_select(-2, last_row)
+        cofactor = minors.index_select(-1, other_columns).index_select(-2, other_rows)
+        total = torch.addcmul(total, entry, cofactor, value=(-1) ** (k - 1 + b))
     return total
 
 
@@ -220,67 +221,3 @@ def _increasing(r: int, j: int) -> np.ndarray:
     rank = {A: p for p, A in enumerate(combinations(range(r), j))}
     places = [rank[A[:-1]] * r + A[-1] for A in combinations(range(r), j + 1)]
     return np.array(places, dtype=np.int64)
-
-
-def raised(coefficients: Tensor, factor: Tensor, degree: int) -> Tensor:
-    """Apply the k-th compound of G = V Vᵀ to coefficients of k-forms, without computing it.
-
-    The result is ΛᵏG F, so that ⟨ω, η⟩_G = F_η · ΛᵏG F_ω. One slot is contracted with G, the
-    others with the compound of degree k - 1:
-
-        (ΛᵏG F)_{i I} = Σ_j G_ij Σ_J (Λᵏ⁻¹G)_{I J} F_{j J}
-
-    where F_{j J} is the coefficient on dx^j ∧ dx^J: with its sign, and zero if j is in J.
-
-    Parameters
-    ----------
-    coefficients : Tensor, shape (..., l, C(D, k))
-        Coefficients of l forms at each point.
-    factor : Tensor, shape (..., D, r)
-        V.
-    degree : int
-        k, at least 1.
-
-    Returns
-    -------
-    Tensor, shape (..., l, C(D, k))
-
-    Examples
-    --------
-    >>> area = torch.ones(1, 1, 1)  # dx ∧ dy at one point of the plane
-    >>> V = torch.tensor([[[2.0, 0.0], [0.0, 3.0]]])
-    >>> raised(area, V, degree=2).item()
-    36.0
-    """
-    if degree == 1:
-        return (coefficients @ factor) @ factor.mT
-    D, r = factor.shape[-2:]
-    l, C = coefficients.shape[-2:]
-    rest = comb(D, degree - 1)
-    if degree > r:  # more slots than directions
-        return coefficients * 0
-    source, sign, kept = _on(coefficients, *_slot(D, degree, l))
-    V, F = factor.flatten(0, -3), coefficients.flatten(0, -3).flatten(-2)
-    # (points, D, l, C(D, k - 1)): slot j first, so that no tensor is transposed
-    T = F.index_select(-1, source).view(-1, D, l, rest) * sign.to(F.dtype)
-    if 2 * r < D:
-        L = compound(V, degree - 1)
-        narrow = T.view(len(V), D * l, rest) @ L
-        pulled = V.mT @ narrow.view(len(V), D, -1)
-        T = (V @ pulled).view(len(V), D * l, -1) @ L.mT
-    else:
-        G = V @ V.mT
-        T = (G @ T.view(len(V), D, -1)).view(len(V), D * l, rest) @ compound(G, degree - 1)
-    return T.reshape(len(V), -1).index_select(-1, kept).view(*coefficients.shape[:-2], l, C)
-
-
-@lru_cache(maxsize=64)
-def _slot(D: int, k: int, l: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return how l k-forms unfold to (D, l, C(D, k - 1)), the signs, and where i < I is there."""
-    rest = comb(D, k - 1)
-    ranks, sign = _unfolding(D, k)  # (rest, D)
-    forms = comb(D, k) * np.arange(l)[None, :, None]
-    source = ranks.reshape(rest, D).T[:, None, :] + forms
-    first, others = _split(D, k, 0)
-    kept = (first * l + np.arange(l)[:, None]) * rest + others
-    return source.flatten(), sign.T[:, None, :].copy(), kept.flatten()

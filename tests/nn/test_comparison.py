@@ -12,13 +12,9 @@ from torch.func import functional_call, vmap
 
 from pointforms.exterior import compound
 from pointforms.nn import point_forms
-from pointforms.nn.comparison import (
-    compare,
-    compare_by_metric,
-    compare_by_slots,
-    compare_pulled,
-)
+from pointforms.nn.comparison import compare, compare_by_metric, compare_pulled
 from pointforms.nn.point_forms import PointForms
+from pointforms.nn.slots import compare_by_slots
 from pointforms.nn.stores import FormBatch
 
 B, N, D, R, H, FORMS = 2, 4, 4, 3, 3, 2
@@ -91,10 +87,10 @@ def test_gradcheck_of_the_layer(route, degree, monkeypatch):
     """Every route of every degree, with respect to what the network reads and its parameters."""
     torch.manual_seed(0)
     kind = "wedge" if route == "wedge" else "dense"
-    layer = PointForms(D, degree, FORMS, kind, hidden=(H,)).double()
+    sees = "own" if route == "blocks" else "all"
+    layer = PointForms(D, degree, FORMS, kind, hidden=(H,), sees=sees).double()
     clouds = batch()
     if route == "blocks":
-        monkeypatch.setattr(PointForms, "_by_slots", lambda *_: False)
         monkeypatch.setattr(point_forms, "COMPOUND_MAX", 0)
         monkeypatch.setattr(point_forms, "_WORKING_SET", 5 * FORMS * comb(D, degree - 1) * D)
     if route == "compound":
@@ -116,7 +112,7 @@ def test_gradcheck_of_the_layer(route, degree, monkeypatch):
 def test_blocks_keep_the_parameters_of_the_call(monkeypatch):
     """They are computed again when functional_call is over, and the layer has its own back."""
     torch.manual_seed(0)
-    layer, clouds = PointForms(D, 2, FORMS, hidden=(H,)).double(), batch()
+    layer, clouds = PointForms(D, 2, FORMS, hidden=(H,), sees="own").double(), batch()
     lent = {name: torch.randn_like(p).requires_grad_() for name, p in layer.named_parameters()}
 
     def gradients() -> tuple[Tensor, ...]:
@@ -124,7 +120,6 @@ def test_blocks_keep_the_parameters_of_the_call(monkeypatch):
         return grad(loss, tuple(lent.values()))
 
     expected = gradients()
-    monkeypatch.setattr(PointForms, "_by_slots", lambda *_: False)
     monkeypatch.setattr(point_forms, "COMPOUND_MAX", 0)
     for a, b in zip(gradients(), expected, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from itertools import permutations
-from math import comb, prod
+from math import prod
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from pointforms.exterior import raised
-
 # A determinant is summed over all permutations of up to this many slots: 4! = 24.
 _MAX_WEDGE_DEGREE = 4
-# Numbers of unfolded forms that are held at once.
-_UNFOLDED = 1 << 20
 
 
 def compare(
@@ -43,18 +39,7 @@ def compare(
     Tensor, shape (B, l, l)
         Symmetric and positive semidefinite.
     """
-    return _Compare.apply(hidden, weight, bias, factor, weights, 1)[0]  # type: ignore[no-any-return, no-untyped-call]
-
-
-def compare_by_slots(
-    hidden: Tensor, weight: Tensor, bias: Tensor, factor: Tensor, weights: Tensor, degree: int
-) -> Tensor:
-    """Compare forms of a degree k ≥ 2 through the factor V (B, n, D, r) itself.
-
-    The result equals that of :func:`compare`. No compound matrix of degree k is needed, which is
-    cheaper where there are many features.
-    """
-    return _Compare.apply(hidden, weight, bias, factor, weights, degree)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _Compare.apply(hidden, weight, bias, factor, weights)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, metric: Tensor) -> Tensor:
@@ -63,7 +48,7 @@ def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, metric: Tens
     The result equals that of :func:`compare`. One wide product replaces two narrow ones, which is
     cheaper if the factor is more than half as wide as it is high.
     """
-    return _Compare.apply(hidden, weight, bias, metric, None, 1)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _Compare.apply(hidden, weight, bias, metric, None)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 def compare_coefficients(F: Tensor, geometry: Tensor, weights: Tensor | None) -> Tensor:
@@ -104,12 +89,12 @@ class _Compare(torch.autograd.Function):
 
     @staticmethod
     def forward(  # type: ignore[override]
-        h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor | None, degree: int
+        h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         *stack, B, _, _ = h.shape
-        l = W.shape[-2] // comb(V.shape[-2], degree)
+        l = W.shape[-2] // V.shape[-2]
         F = (h.flatten(-3, -2) @ W.mT).add_(bias.unsqueeze(-2))
-        Z, K, s = _products(F, h, V, mu, degree)
+        Z, K, s = _products(F, h, V, mu)
         C = K.view(*stack, B * l, -1) @ W.reshape(*stack, l, -1).mT
         C = C + s.view(*stack, B * l, -1) @ bias.view(*stack, l, -1).mT
         C = C.view(*stack, B, l, l)
@@ -119,16 +104,15 @@ class _Compare(torch.autograd.Function):
     def setup_context(
         ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor, Tensor]
     ) -> None:
-        *tensors, ctx.degree = inputs
         ctx.mark_non_differentiable(*output[1:])
-        ctx.save_for_backward(*tensors, *output[1:])
+        ctx.save_for_backward(*inputs, *output[1:])
 
     @staticmethod
     def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         h, W, bias, V, mu, Z, K, s = ctx.saved_tensors
         if torch.is_grad_enabled():
             F = h.flatten(-3, -2) @ W.mT + bias.unsqueeze(-2)
-            Z, K, s = _products(F, h, V, mu, ctx.degree)
+            Z, K, s = _products(F, h, V, mu)
         *stack, B, l, _l = g.shape
         both = g + g.mT
         each = both.reshape(*stack, B * l, l) @ W.reshape(*stack, l, -1)  # Σ_a (g + gᵀ)_ab W_a
@@ -136,13 +120,12 @@ class _Compare(torch.autograd.Function):
         sums = both.transpose(-3, -2).reshape(*stack, l, B * l)  # over clouds and forms at once
         grad_W = (sums @ K.view(*stack, B * l, -1)).view(W.shape)
         grad_bias = (sums @ s.view(*stack, B * l, -1)).flatten(-2)
-        return grad_h, grad_W, grad_bias, None, None, None
+        return grad_h, grad_W, grad_bias, None, None
 
     @staticmethod
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], *args: Any
     ) -> tuple[tuple[Tensor, ...], int]:
-        *args, degree = args  # type: ignore[assignment]
         shared = in_dims[3] is None and in_dims[4] is None
         stacked = [
             arg
@@ -150,38 +133,26 @@ class _Compare(torch.autograd.Function):
             else arg.expand(info.batch_size, *arg.shape)
             if dim is None
             else arg.movedim(dim, 0)
-            for i, (arg, dim) in enumerate(zip(args, in_dims, strict=False))
+            for i, (arg, dim) in enumerate(zip(args, in_dims, strict=True))
         ]
-        return _Compare.apply(*stacked, degree), 0  # type: ignore[no-untyped-call]
+        return _Compare.apply(*stacked), 0  # type: ignore[no-untyped-call]
 
 
-def _products(
-    F: Tensor, h: Tensor, V: Tensor, mu: Tensor | None, degree: int
-) -> tuple[Tensor, Tensor, Tensor]:
+def _products(F: Tensor, h: Tensor, V: Tensor, mu: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     """Return Z = μ G F (..., B, n, l C), K = Σ_p Z(p) h(p)ᵀ and s = Σ_p Z(p) of each cloud."""
-    F = F.view(*h.shape[:-1], -1, comb(V.shape[-2], degree))
+    F = F.view(*h.shape[:-1], -1, V.shape[-2])
     if V.ndim == h.ndim:  # stacked models on one geometry, which one product applies to all forms
         forms = F.movedim(0, -3).flatten(-3, -2)  # (B, n, E l, C)
-        Z = _paired(forms, V, mu, degree).unflatten(-2, (len(F), -1)).movedim(-3, 0)
+        Z = _paired(forms, V, mu).unflatten(-2, (len(F), -1)).movedim(-3, 0)
     else:
-        Z = _paired(F, V, mu, degree)
+        Z = _paired(F, V, mu)
     Z = Z.flatten(-2)
     return Z, Z.mT @ h, Z.sum(-2)
 
 
-def _paired(F: Tensor, V: Tensor, mu: Tensor | None, degree: int) -> Tensor:
+def _paired(F: Tensor, V: Tensor, mu: Tensor | None) -> Tensor:
     """Return μ G F for coefficients F (..., l, C)."""
-    if degree >= 2 and mu is not None:
-        return _raised_in_blocks(F, V, degree) * mu[..., None, None]
     return F @ V if mu is None else (F @ V * mu[..., None, None]) @ V.mT
-
-
-def _raised_in_blocks(F: Tensor, V: Tensor, degree: int) -> Tensor:
-    """Return ΛᵏG F, in blocks of points whose unfolded forms fit in the processor's cache."""
-    D, (l, _) = V.shape[-2], F.shape[-2:]
-    size = max(1, _UNFOLDED // (l * D * comb(D, degree - 1)))
-    blocks = zip(F.flatten(0, -3).split(size), V.flatten(0, -3).split(size), strict=True)
-    return torch.cat([raised(*block, degree) for block in blocks]).view_as(F)
 
 
 def compare_wedges(

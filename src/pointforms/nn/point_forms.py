@@ -16,12 +16,12 @@ from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients, che
 from pointforms.nn.comparison import (
     compare,
     compare_by_metric,
-    compare_by_slots,
     compare_coefficients,
     compare_pulled,
     compare_wedges,
 )
 from pointforms.nn.own_coefficients import OwnCoefficients
+from pointforms.nn.slots import compare_by_slots
 from pointforms.nn.stores import FormBatch
 from pointforms.support.options import shown
 
@@ -31,8 +31,6 @@ Sees = Literal["all", "own"] | Sequence[int]
 
 # Coefficients held at once if there are too many to keep for the backward pass.
 _WORKING_SET = 1 << 22
-# Most numbers of an unfolded form for which the coefficients at all points are held at once.
-_MOST_UNFOLDED = 1 << 14
 
 
 class PointForms(nn.Module):
@@ -137,33 +135,22 @@ class PointForms(nn.Module):
         if self.wedge:
             one_forms = self.network(x)
             return compare_wedges(one_forms, batch.factor, batch.weights, self.forms, self.degree)
-        if self._by_slots(batch):
-            assert isinstance(self.network, DenseCoefficients)
-            last = (self.network.trunk(x), *self.network.last_map())
-            return compare_by_slots(*last, batch.factor, batch.weights, self.degree)
         geometry = self._prepared(batch)
-        if geometry is None:
-            return self._compare_in_blocks(batch, x)
         if isinstance(self.network, OwnCoefficients):
+            if geometry is None:
+                return self._compare_in_blocks(batch, x)
             weights = None if self.degree in batch.metrics else batch.weights
             return compare_coefficients(self.network(x), geometry, weights)
         assert isinstance(self.network, DenseCoefficients)
         last = (self.network.trunk(x), *self.network.last_map())
+        if geometry is None:
+            return compare_by_slots(*last, batch.factor, batch.weights, self.degree)
         if self.degree in batch.metrics:
             return compare_by_metric(*last, geometry)
         return compare(*last, geometry, batch.weights)
 
-    def _by_slots(self, batch: FormBatch) -> bool:
-        """Return whether to contract one slot after the other, without a compound of degree k."""
-        if self.degree < 2 or not isinstance(self.network, DenseCoefficients):
-            return False
-        D = batch.factor.shape[-2]
-        unfolded = D * comb(D, self.degree - 1)
-        known = self.degree in batch.metrics or self.degree in batch.compounds
-        return not known and unfolded <= _MOST_UNFOLDED
-
     def _prepared(self, batch: FormBatch) -> Tensor | None:
-        """Return ΛᵏV or the weighted metric, or None if that is too large."""
+        """Return ΛᵏV or the weighted metric, or None if it costs less without."""
         if self.degree == 0:
             return torch.ones_like(batch.weights)[..., None, None]
         if self.degree in batch.metrics:
@@ -173,7 +160,8 @@ class PointForms(nn.Module):
         if self.degree in batch.compounds:
             return batch.compounds[self.degree]
         D, r = batch.factor.shape[-2:]
-        if comb(D, self.degree) * comb(r, self.degree) <= COMPOUND_MAX:
+        entries = comb(D, self.degree) * comb(r, self.degree)
+        if isinstance(self.network, OwnCoefficients) and entries <= COMPOUND_MAX:
             return compound(batch.factor, self.degree)
         return None
 

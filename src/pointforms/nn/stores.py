@@ -24,6 +24,8 @@ from pointforms.weights import keep_weights, relative_weights, weights_of
 
 # Most numbers in the compound factors of all clouds together: 1 GB in single precision.
 _MAX_PREPARED = 1 << 28
+# Most numbers per point that are read faster than they are done without; a factor is read twice.
+_WORTHWHILE = 1 << 12
 # Number of parts of a batch, for 1-forms and for others, which compute more per point; where more
 # than this share of the batch would be padding otherwise.
 _PARTS, _PADDING = (2, 4), 0.2
@@ -91,9 +93,11 @@ class FormParts(NamedTuple):
 
 
 def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
-    """Return whether compound factors of all points fit in memory."""
-    entries = comb(features, degree) * comb(rank, degree)
-    return entries <= COMPOUND_MAX and entries * points <= _MAX_PREPARED
+    """Return whether to prepare compound factors: they save time, and those of all points fit."""
+    height, width = comb(features, degree), comb(rank, degree)
+    return (
+        height * min(height, 2 * width) <= _WORTHWHILE and height * width * points <= _MAX_PREPARED
+    )
 
 
 class PointStore:

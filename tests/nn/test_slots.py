@@ -1,0 +1,78 @@
+"""Comparison slot by slot, held to the definition by the compound of the factor."""
+
+from __future__ import annotations
+
+from math import comb
+
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd import grad
+from torch.func import vmap
+
+from pointforms.exterior import compound
+from pointforms.nn import slots
+from pointforms.nn.comparison import compare_pulled
+from pointforms.nn.slots import compare_by_slots
+
+B, N, H, FORMS = 3, 5, 4, 2
+SIZES = [(5, 5, 2), (7, 2, 2), (13, 4, 2), (6, 6, 3), (9, 3, 3), (6, 4, 4), (4, 4, 4)]
+
+
+def tensors(D: int, r: int, k: int, *stack: int) -> list[Tensor]:
+    """Hidden features, weight and bias of the last map, factor and measure."""
+    width = FORMS * comb(D, k)
+    generator = torch.Generator().manual_seed(0)
+    shapes = (B, N, H), (width, H), (width,), (B, N, D, r), (B, N)
+    found = [torch.randn(*stack, *s, dtype=torch.float64, generator=generator) for s in shapes]
+    return [*(value.requires_grad_() for value in found[:3]), found[3], found[4].abs()]
+
+
+def by_definition(h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor, k: int) -> Tensor:
+    F = (h @ W.mT + bias).unflatten(-1, (FORMS, -1))
+    return compare_pulled(F @ compound(V, k), mu)
+
+
+@pytest.mark.parametrize("block", [1, 4, 64])
+@pytest.mark.parametrize(("D", "r", "k"), SIZES)
+def test_values_and_gradients_are_those_of_the_definition(D, r, k, block, monkeypatch):
+    monkeypatch.setattr(slots, "_POINTS", block)
+    given = tensors(D, r, k)
+    expected, found = by_definition(*given, k), compare_by_slots(*given, k)
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    seed = torch.randn(expected.shape, dtype=torch.float64)
+    for a, b in zip(grad(found, given[:3], seed), grad(expected, given[:3], seed), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
+
+
+def test_more_slots_than_directions_are_zero():
+    h, *others = tensors(6, 2, 3)
+    C = compare_by_slots(h, *others, 3)
+    assert torch.equal(C, torch.zeros(B, FORMS, FORMS, dtype=torch.float64))
+    assert torch.equal(grad(C.sum(), h)[0], torch.zeros_like(h))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_stacked_models_are_compared_one_by_one(shared):
+    *last, V, mu = tensors(6, 3, 2, 4)
+    if shared:
+        V, mu = V[0], mu[0]
+    dims = (0, 0, 0, *(None if shared else 0 for _ in range(2)))
+    stacked = vmap(lambda *args: compare_by_slots(*args, 2), in_dims=dims)(*last, V, mu)
+    alone = torch.stack(
+        [
+            compare_by_slots(*(t[i] for t in last), *((V, mu) if shared else (V[i], mu[i])), 2)
+            for i in range(4)
+        ]
+    )
+    torch.testing.assert_close(stacked, alone)
+    for a, b in zip(grad(stacked.sum(), last), grad(alone.sum(), last), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_bands_hold_every_coefficient_once():
+    for D, _, k in SIZES:
+        places = slots._layout(D, k, FORMS)
+        count = FORMS * comb(D, k)
+        assert sorted(places[places < count]) == list(range(count))
+        assert len(places) == sum(FORMS * band.height * band.width for band in slots._bands(D, k))
