@@ -19,6 +19,7 @@ _ALL = (
     "which-cells",
     "readable",
     "tasks",
+    "study",
     "scaling",
 )
 
