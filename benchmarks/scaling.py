@@ -20,9 +20,8 @@ import torch
 
 import pointforms as pf
 from benchmarks.tables import Results
-from pointforms.exterior import COMPOUND_MAX
 from pointforms.nn.point_forms import PointForms
-from pointforms.nn.stores import FieldStore
+from pointforms.nn.stores import FieldStore, compound_fits
 from pointforms.plot import style
 
 # Width of the two hidden layers of a coefficient network, terms of a wedge form: the defaults.
@@ -144,9 +143,9 @@ def our_layer(s: Sizes) -> float:
         return float(
             s.n * (trunk + 3 * H * ones * s.D + 2 * ones * s.D * r + 3 * ones**2 * r + pairs)
         )
-    if C * c > COMPOUND_MAX:  # slot by slot, and once more in the backward pass
-        slots = sum(comb(r, j) * comb(s.D, k - j - 1) * s.D * r for j in range(k))
-        return float(s.n * (2 * trunk + 4 * H * l * C + 3 * l * slots + 3 * l * l * c))
+    if k >= 2 and not compound_fits(s.D, r, k, BATCH * s.n):  # slot by slot, there and back
+        slots = 2 * l * comb(r, k - 1) * (C + (s.D - k + 1) * r)
+        return float(s.n * (trunk + 3 * H * l * C + slots + 3 * l * l * c))
     pairing = l * C * min(2 * c, C)
     return float(s.n * (trunk + 3 * H * l * C + pairing) + 3 * l * l * C * H)
 
