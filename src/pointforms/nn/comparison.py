@@ -39,7 +39,7 @@ def compare(
     Tensor, shape (B, l, l)
         Symmetric and positive semidefinite.
     """
-    return _Compare.apply(hidden, weight, bias, factor, weights)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _ByFactor.apply(hidden, weight, bias, factor, weights)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, metric: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, metric: Tens
     The result equals that of :func:`compare`. One wide product replaces two narrow ones, which is
     cheaper if the factor is more than half as wide as it is high.
     """
-    return _Compare.apply(hidden, weight, bias, metric, None)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _ByMetric.apply(hidden, weight, bias, metric)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 def compare_coefficients(F: Tensor, geometry: Tensor, weights: Tensor | None) -> Tensor:
@@ -69,32 +69,67 @@ def compare_pulled(pulled: Tensor, weights: Tensor) -> Tensor:
     return torch.einsum("bn,bnxy->bxy", weights, pulled @ pulled.mT)
 
 
-class _Compare(torch.autograd.Function):
-    """Comparison of forms that are a linear map W of hidden features h, with its own gradient.
+class _ByFactor(torch.autograd.Function):
+    """Comparison through a factor V, with its own gradient.
 
-    With Z = μ G F, cloud by cloud, and K = Σ_p Z(p) h(p)ᵀ, s = Σ_p Z(p):
+    With y = F V, and y' = (g + gᵀ) μ y, cloud by cloud, pushed back to Z = y' Vᵀ:
+
+        C  = Σ_p μ(p) y(p) y(p)ᵀ
+        ∂W = Σ_p Z(p) h(p)ᵀ,    ∂bias = Σ_p Z(p),    ∂h(p) = Wᵀ Z(p)
+
+    Only y is kept for the backward pass, not the coefficients. It is a constant to autograd: a
+    backward pass that is itself differentiated (create_graph=True) computes it again. All tensors
+    may have one more leading dimension, for stacked models, which V and μ lack where the models
+    share their clouds.
+    """
+
+    @staticmethod
+    def forward(  # type: ignore[override]
+        h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        y = _pulled(h, W, bias, V)
+        return (y * _of_entries(mu, y)) @ y.mT, y
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs, output[1])
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        h, W, bias, V, mu, y = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            y = _pulled(h, W, bias, V)
+        mixed = (g + g.mT) @ (y * _of_entries(mu, y))
+        of_points = mixed.unflatten(-1, (h.shape[-2], -1)).transpose(-3, -2)  # (..., B, n, l, r)
+        Z = _apply(of_points, V.mT).flatten(-4, -3).flatten(-2)
+        grad_h = (Z @ W).view(h.shape)
+        return grad_h, Z.mT @ h.flatten(-3, -2), Z.sum(-2), None, None
+
+    vmap = staticmethod(lambda info, in_dims, *args: _stacked(_ByFactor, info, in_dims, args))
+
+
+class _ByMetric(torch.autograd.Function):
+    """Comparison through the weighted metric G, which has μ in it, with its own gradient.
+
+    With Z = G F, cloud by cloud, and K = Σ_p Z(p) h(p)ᵀ, s = Σ_p Z(p):
 
         C_ab    = W_a · K_b + bias_a · s_b
         ∂W_a    = Σ_clouds Σ_b (g + gᵀ)_ab K_b            (∂bias with s for K)
         ∂h(p)   = Σ_ab (g + gᵀ)_ab W_aᵀ Z_b(p)
 
     The gradient of the linear map needs K anyway, so the comparison adds only one product with the
-    geometry to the cost of the network, and no tensor is transposed between points and forms. All
-    tensors may have one more leading dimension, for stacked models, which V and μ lack where the
-    models share their clouds.
-
-    Z, K and s of the forward pass are constants to autograd. A backward pass that is itself
-    differentiated (create_graph=True) therefore computes them again from h, W and bias.
+    geometry to the cost of the network, and no tensor is transposed between points and forms.
+    Stacked models and second derivatives are as in :class:`_ByFactor`.
     """
 
     @staticmethod
     def forward(  # type: ignore[override]
-        h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor | None
+        h: Tensor, W: Tensor, bias: Tensor, G: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         *stack, B, _, _ = h.shape
-        l = W.shape[-2] // V.shape[-2]
-        F = (h.flatten(-3, -2) @ W.mT).add_(bias.unsqueeze(-2))
-        Z, K, s = _products(F, h, V, mu)
+        l = W.shape[-2] // G.shape[-2]
+        Z, K, s = _products(h, W, bias, G)
         C = K.view(*stack, B * l, -1) @ W.reshape(*stack, l, -1).mT
         C = C + s.view(*stack, B * l, -1) @ bias.view(*stack, l, -1).mT
         C = C.view(*stack, B, l, l)
@@ -109,10 +144,9 @@ class _Compare(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        h, W, bias, V, mu, Z, K, s = ctx.saved_tensors
+        h, W, bias, G, Z, K, s = ctx.saved_tensors
         if torch.is_grad_enabled():
-            F = h.flatten(-3, -2) @ W.mT + bias.unsqueeze(-2)
-            Z, K, s = _products(F, h, V, mu)
+            Z, K, s = _products(h, W, bias, G)
         *stack, B, l, _l = g.shape
         both = g + g.mT
         each = both.reshape(*stack, B * l, l) @ W.reshape(*stack, l, -1)  # Σ_a (g + gᵀ)_ab W_a
@@ -120,39 +154,57 @@ class _Compare(torch.autograd.Function):
         sums = both.transpose(-3, -2).reshape(*stack, l, B * l)  # over clouds and forms at once
         grad_W = (sums @ K.view(*stack, B * l, -1)).view(W.shape)
         grad_bias = (sums @ s.view(*stack, B * l, -1)).flatten(-2)
-        return grad_h, grad_W, grad_bias, None, None
+        return grad_h, grad_W, grad_bias, None
 
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, ...], *args: Any
-    ) -> tuple[tuple[Tensor, ...], int]:
-        shared = in_dims[3] is None and in_dims[4] is None
-        stacked = [
-            arg
-            if arg is None or (shared and i >= 3)
-            else arg.expand(info.batch_size, *arg.shape)
-            if dim is None
-            else arg.movedim(dim, 0)
-            for i, (arg, dim) in enumerate(zip(args, in_dims, strict=True))
-        ]
-        return _Compare.apply(*stacked), 0  # type: ignore[no-untyped-call]
+    vmap = staticmethod(lambda info, in_dims, *args: _stacked(_ByMetric, info, in_dims, args))
 
 
-def _products(F: Tensor, h: Tensor, V: Tensor, mu: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return Z = μ G F (..., B, n, l C), K = Σ_p Z(p) h(p)ᵀ and s = Σ_p Z(p) of each cloud."""
-    F = F.view(*h.shape[:-1], -1, V.shape[-2])
-    if V.ndim == h.ndim:  # stacked models on one geometry, which one product applies to all forms
-        forms = F.movedim(0, -3).flatten(-3, -2)  # (B, n, E l, C)
-        Z = _paired(forms, V, mu).unflatten(-2, (len(F), -1)).movedim(-3, 0)
-    else:
-        Z = _paired(F, V, mu)
-    Z = Z.flatten(-2)
+def _stacked(
+    function: type[torch.autograd.Function], info: Any, in_dims: tuple[int | None, ...], args: Any
+) -> tuple[tuple[Tensor, ...], int]:
+    """Apply a function to stacked models: the geometry, after the first three, may be shared."""
+    shared = all(dim is None for dim in in_dims[3:])
+    stacked = [
+        arg
+        if shared and i >= 3
+        else arg.expand(info.batch_size, *arg.shape)
+        if dim is None
+        else arg.movedim(dim, 0)
+        for i, (arg, dim) in enumerate(zip(args, in_dims, strict=True))
+    ]
+    return function.apply(*stacked), 0  # type: ignore[no-untyped-call]
+
+
+def _coefficients(h: Tensor, W: Tensor, bias: Tensor, count: int) -> Tensor:
+    """Return F (..., B, n, l, C) for `count` coefficients C of a form."""
+    F = (h.flatten(-3, -2) @ W.mT).add_(bias.unsqueeze(-2))
+    return F.view(*h.shape[:-1], -1, count)
+
+
+def _pulled(h: Tensor, W: Tensor, bias: Tensor, V: Tensor) -> Tensor:
+    """Return the forms pulled back to the columns of V, by form: (..., B, l, n r)."""
+    y: Tensor = _apply(_coefficients(h, W, bias, V.shape[-2]), V)
+    return y.transpose(-3, -2).flatten(-2)
+
+
+def _of_entries(mu: Tensor, y: Tensor) -> Tensor:
+    """Return the weights of the entries of pulled forms y (..., B, l, n r)."""
+    return mu.repeat_interleave(y.shape[-1] // mu.shape[-1], -1).unsqueeze(-2)
+
+
+def _products(h: Tensor, W: Tensor, bias: Tensor, G: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return Z = G F (..., B, n, l C), K = Σ_p Z(p) h(p)ᵀ and s = Σ_p Z(p) of each cloud."""
+    Z = _apply(_coefficients(h, W, bias, G.shape[-2]), G).flatten(-2)
     return Z, Z.mT @ h, Z.sum(-2)
 
 
-def _paired(F: Tensor, V: Tensor, mu: Tensor | None) -> Tensor:
-    """Return μ G F for coefficients F (..., l, C)."""
-    return F @ V if mu is None else (F @ V * mu[..., None, None]) @ V.mT
+def _apply(F: Tensor, A: Tensor) -> Tensor:
+    """Return F A for numbers F (..., B, n, l, c) of forms and a matrix A (..., B, n, c, d)."""
+    if A.ndim == F.ndim:
+        return F @ A
+    forms = F.movedim(0, -3).flatten(-3, -2)  # one product for all stacked models: (B, n, E l, c)
+    by_model: Tensor = (forms @ A).unflatten(-2, (len(F), -1))
+    return by_model.movedim(-3, 0)
 
 
 def compare_wedges(

@@ -145,14 +145,14 @@ class PointForms(nn.Module):
         last = (self.network.trunk(x), *self.network.last_map())
         if geometry is None:
             return compare_by_slots(*last, batch.factor, batch.weights, self.degree)
-        if self.degree in batch.metrics:
+        if self.degree in batch.metrics or self.degree == 0:
             return compare_by_metric(*last, geometry)
         return compare(*last, geometry, batch.weights)
 
     def _prepared(self, batch: FormBatch) -> Tensor | None:
-        """Return ΛᵏV or the weighted metric, or None if it costs less without."""
+        """Return ΛᵏV or the weighted metric (μ for k = 0), or None if it costs less without."""
         if self.degree == 0:
-            return torch.ones_like(batch.weights)[..., None, None]
+            return batch.weights[..., None, None]
         if self.degree in batch.metrics:
             return batch.metrics[self.degree]
         if self.degree == 1:
