@@ -195,11 +195,11 @@ def cells_of(data: Any, max_bytes: int | None = None) -> Iterator[Cells]:
     max_bytes : int or None, default None
         The largest size that is accepted, as for readers.
     """
-    anndata = need("anndata", "sc")
     if not isinstance(data, str | os.PathLike):
         yield CellsInMemory(check_anndata(data), max_bytes)
         return
     path = existing_file(data)
+    anndata = need("anndata", "sc")
     if is_old_file(path):
         check_size(path, declared_bytes(path), max_bytes)
         yield CellsInMemory(anndata.read_h5ad(path), max_bytes)
