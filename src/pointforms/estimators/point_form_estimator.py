@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -16,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pointforms.cloud import features_of
 from pointforms.clouds import cloud_list, plain_clouds
-from pointforms.estimators import saving
 from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
 from pointforms.estimators.covariates import (
     CovariateColumn,
@@ -27,7 +25,7 @@ from pointforms.estimators.covariates import (
 from pointforms.estimators.fits import Fit
 from pointforms.estimators.point_form_options import PointFormOptions, check_projector
 from pointforms.estimators.prediction import apply
-from pointforms.estimators.saved_networks import restore_network, save_network
+from pointforms.estimators.saved_networks import restore_network
 from pointforms.estimators.saved_state import SavedState
 from pointforms.estimators.saved_values import Attribute, Floats, Names
 from pointforms.estimators.seen_features import seen_places
@@ -319,31 +317,10 @@ class PointFormEstimator(PointFormOptions):
         matrices: np.ndarray = stacked.double().cpu().numpy()
         return matrices[:, 0] if isinstance(self.degree, Integral) else matrices
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a folder: safetensors and JSON, no pickle.
-
-        :func:`pointforms.load` reads it. A model that is already there is replaced in one step;
-        other files of the folder stay. The option `cache`, a folder of this machine, is not
-        written, nor is a `random_state` that is no number.
-
-        Parameters
-        ----------
-        folder : path-like
-            A folder that is empty, holds a saved model, or does not exist.
-        """
-        check_is_fitted(self, "model_")
-        saving.save(self, folder)
-
-    def _to_saved(self) -> SavedState:
-        return save_network(self)
-
     @classmethod
     def _from_saved(cls, state: SavedState) -> Self:
         restored: Self = restore_network(cls, state)
         return restored
-
-    def _to_device(self) -> None:
-        self.model_ = self.model_.to(self.device)
 
 
 def _common_unit(fields: Sequence[Any]) -> torch.Tensor | None:
