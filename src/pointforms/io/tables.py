@@ -81,10 +81,9 @@ def read_annotated_table(
     Parameters
     ----------
     table : path-like, or data frame of pandas, polars or Arrow
-        The table, or the name of a file that ends in .parquet, .csv or .tsv.
+        As for :func:`read_table`.
     cloud : str
-        Column with the id of each point's cloud. Clouds come in the order in which their ids
-        first appear.
+        Column with the id of each point's cloud.
     features : sequence of str or None, default None
         Columns of coordinates. None takes every numeric column except `cloud` and the annotations.
     annotations : sequence of str, default ()
@@ -92,8 +91,7 @@ def read_annotated_table(
     optional : sequence of str, default ()
         Further such columns to read where they exist.
     max_bytes : int or None, default None
-        The largest size of the arrays in the file that is accepted, in bytes. None stands for the
-        environment variable POINTFORMS_MAX_BYTES, or for 8 GiB.
+        The largest size that is accepted, as for :func:`read_table`.
 
     Returns
     -------
