@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers.tiny_estimators import (
-    CLASSIFIERS,
-    KINDS,
-    NAMES,
-    answers,
-    make_quick,
-    slow_besides,
-    some_clouds,
-    targets,
-    tiny,
-)
+from tests.helpers.every_estimator import CLOUDS, GROUPS, each_kind
+from tests.helpers.tiny_estimators import CLASSIFIERS, answers, make_quick, targets, tiny
 
 from pointforms.estimators.fits import Fit
 from pointforms.estimators.training_run import Run
 from pointforms.models.heads import FIT_HEAD, logistic
-
-CLOUDS = some_clouds()
-GROUPS = np.repeat(np.arange(8), 2)
-each_kind = pytest.mark.parametrize("name", slow_besides(KINDS, NAMES))
 
 
 @pytest.fixture(autouse=True)
