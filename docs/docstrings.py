@@ -13,10 +13,19 @@ from typing import Any
 
 import griffe
 
+from pointforms.estimators.point_form_estimator import insert_estimator_attributes
 from pointforms.estimators.point_form_options import insert_estimator_options
 from pointforms.geometry.settings import insert_options
 from pointforms.models.portfolio.portfolio import insert_portfolio_options
+from pointforms.scverse.choices import insert_choice
 
+_INSERTS = (
+    insert_portfolio_options,
+    insert_estimator_options,
+    insert_estimator_attributes,
+    insert_choice,
+    insert_options,
+)
 _ROLE = re.compile(r":(?:func|class|meth|mod|attr):(?=`)")
 _INDEXED_TWICE = re.compile(r"(?<=\w)(\[\w+\])\[(?=\w+\])")
 _ENTRY = re.compile(r"^(?P<name>\*{0,2}\w+) : (?P<type>.+?)(?:, (?:default .+|optional))?$", re.M)
@@ -36,7 +45,7 @@ class Docstrings(griffe.Extension):
             docstring = documented.docstring
             assert docstring is not None
             text = docstring.value
-            for insert in (insert_portfolio_options, insert_estimator_options, insert_options):
+            for insert in _INSERTS:
                 text = insert(text)
             text = _ROLE.sub("", text)
             docstring.value = _INDEXED_TWICE.sub(r"\1\[", text)

@@ -1,17 +1,14 @@
-"""The documentation builds without warnings, its links work, and the code in it runs."""
+"""The documentation builds without warnings, its links work, and its numbers are those of fits."""
 
 from __future__ import annotations
 
-import ast
 import csv
 import inspect
 import os
 import pkgutil
 import re
-import shlex
 import subprocess
 import sys
-import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,50 +22,13 @@ from docs.hooks.cells import split
 from docs.hooks.equations import on_page_content
 from docs.refresh_results import STUDIES, refreshed, tables_of
 from mkdocs.exceptions import PluginError
+from tests.helpers.pages import CONTRIBUTING, DOCS, PAGES, README, ROOT, TUTORIALS, prose
 from tests.helpers.public_names import public_objects
 
 from pointforms.bench import read_csv
-from pointforms.bench.manifest import shipped
 from pointforms.cli.app import app
 
-ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
-TUTORIALS = sorted((DOCS / "tutorials").glob("*.py"))
-README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 SUMMARIES = ("random-forest", "logistic-regression", "svm")
-# Generated results contain no commands for the reader.
-PAGES = sorted(p for p in DOCS.rglob("*.md") if p.parent.name not in ("tables", "results"))
-FENCE = re.compile(r"^```(?P<kind>.*?)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-# `geometry/density.py` or `geometry/density.py:log_density`: a file, and a name in it
-CODE = re.compile(r"`(?P<path>[\w/.]+/|[\w/.]*\w\.(?:py|toml|md))(?::(?P<name>\w+))?`")
-
-
-def fenced(text: str, kind: str) -> list[str]:
-    """Fenced blocks of exactly this kind; ```{.python .no-run} is not ```python."""
-    return [m["text"] for m in FENCE.finditer(text) if m["kind"] == kind]
-
-
-def blocks(page: Path, kind: str) -> list[str]:
-    return fenced(page.read_text("utf-8"), kind)
-
-
-def prose(tutorial: Path) -> str:
-    return "\n\n".join(cell.text for cell in split(tutorial.read_text("utf-8")) if cell.prose)
-
-
-def commands() -> list[tuple[str, str]]:
-    """Every line of a shell block that runs npf, with its page."""
-    texts = {page: page.read_text("utf-8") for page in (*PAGES, README, CONTRIBUTING)}
-    texts |= {tutorial: prose(tutorial) for tutorial in TUTORIALS}
-    lines = [
-        (str(page.relative_to(ROOT)), line)
-        for page, text in texts.items()
-        for block in fenced(text, "sh")
-        for line in block.splitlines()
-    ]
-    return [(page, line) for page, line in lines if line.startswith("npf ")]
 
 
 class Links(HTMLParser):
@@ -246,13 +206,6 @@ def test_start_agrees_with_the_readme():
         assert {"demo", "test"} <= set(re.findall(r"^make (\w+)", text, re.MULTILINE))
 
 
-def test_make_targets_exist():
-    makefile = (ROOT / "Makefile").read_text("utf-8")
-    for page in (*PAGES, README, CONTRIBUTING):
-        for target in re.findall(r"^make ([\w-]+)|`make ([\w-]+)`", page.read_text("utf-8"), re.M):
-            assert re.search(rf"^{''.join(target)}:", makefile, re.MULTILINE), (page.name, target)
-
-
 def test_the_readme_is_short():
     assert len(README.read_text("utf-8").splitlines()) <= 150
 
@@ -340,97 +293,3 @@ def test_results_pages_are_computed_from_their_fits(study):
         message = f"{study}, {table.title}: run `python docs/refresh_results.py`"
         assert table.markdown() in page, message
     assert refreshed(page, tables) == page
-
-
-def names_in(path: Path) -> set[str]:
-    """Functions, classes, methods and constants of a file."""
-    tree = ast.parse(path.read_text("utf-8"))
-    names = {
-        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    }
-    for node in tree.body:
-        targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
-        names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return names
-
-
-@pytest.mark.parametrize("page", [DOCS / "architecture.md", CONTRIBUTING], ids=lambda p: p.stem)
-def test_named_files_and_functions_exist(page):
-    mentioned = list(CODE.finditer(page.read_text("utf-8")))
-    assert len(mentioned) > 20
-    for match in mentioned:
-        places = [base / match["path"] for base in (ROOT / "src" / "pointforms", ROOT)]
-        there = [place for place in places if place.exists()]
-        assert there, f"{page.name}: {match['path']} does not exist"
-        if match["name"]:
-            assert match["name"] in names_in(there[0]), f"{page.name}: {match[0]}"
-
-
-def test_exceptions_to_the_direction_of_imports_are_listed():
-    text = (DOCS / "architecture.md").read_text("utf-8")
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
-    for contract in settings["contracts"]:
-        for exception in contract.get("ignore_imports", []):
-            names = exception.replace("pointforms.", "").replace(".", "/").split(" -> ")
-            assert "`{}.py` → `{}.py`".format(*names) in text, exception
-
-
-def test_the_map_has_every_room():
-    text = (DOCS / "architecture.md").read_text("utf-8")
-    for place in (ROOT / "src" / "pointforms").iterdir():
-        if not place.name.startswith("_") and (place.is_dir() or place.suffix == ".py"):
-            assert f"| `{place.name}{'/' if place.is_dir() else ''}` |" in text, place.name
-
-
-def test_every_command_exists_with_its_options():
-    lines = commands()
-    assert len(lines) > 30
-    npf = typer.main.get_command(app)
-    for page, line in lines:
-        words, command = shlex.split(line, comments=True)[1:], npf
-        context = typer.Context(command, info_name="npf")
-        while getattr(command, "commands", None) and words and words[0] in command.commands:
-            command = command.commands[words.pop(0)]
-            context = typer.Context(command, info_name=command.name, parent=context)
-        assert not getattr(command, "commands", None) or not words, f"{page}: {line}"
-        try:
-            command.parse_args(context, list(words))
-        except Exception as error:
-            raise AssertionError(f"{page}: {line}: {error}") from error
-
-
-@pytest.mark.parametrize("line", ["npf run", "npf runn x y", "npf run x y --fold 2"])
-def test_wrong_commands_would_be_reported(line, monkeypatch):
-    monkeypatch.setattr(sys.modules[__name__], "commands", lambda: [("page", line)] * 31)
-    with pytest.raises(AssertionError):
-        test_every_command_exists_with_its_options()
-
-
-def test_shipped_manifests_are_named():
-    text = (DOCS / "comparisons.md").read_text("utf-8")
-    assert all(f"`{name}`" in text for name in shipped())
-
-
-def run_blocks(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run all python blocks of a page in order, as a reader would paste them."""
-    monkeypatch.chdir(folder)
-    names: dict = {"__name__": "docs"}
-    for number, text in enumerate(blocks(page, "python")):
-        exec(compile(text, f"{page.name}, block {number}", "exec"), names)
-
-
-def test_the_start_page_runs(tmp_path, monkeypatch, capsys):
-    run_blocks(DOCS / "index.md", tmp_path, monkeypatch)
-    printed = capsys.readouterr().out
-    assert "(60, 8, 8)" in printed
-    assert "1 torch.Size([1000, 2, 2])" in printed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "page",
-    [p for p in (*PAGES, README) if p.name != "index.md" and blocks(p, "python")],
-    ids=lambda p: p.stem,
-)
-def test_the_other_pages_run(page, tmp_path, monkeypatch):
-    run_blocks(page, tmp_path, monkeypatch)

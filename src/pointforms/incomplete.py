@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from pointforms.cloud import CloudLike, column_names_of
-from pointforms.clouds import Clouds, listed_clouds
+from pointforms.clouds import Clouds
+from pointforms.clouds.list_checks import cloud_name, listed
 from pointforms.support.options import shown
 from pointforms.tensors import as_tensor
 
@@ -51,18 +52,18 @@ def incomplete_clouds(
     if isinstance(clouds, Clouds):
         tensors, names, own = list(clouds), list(clouds.ids), None
     else:
-        listed = listed_clouds(clouds)
-        names = [str(i) for i in range(len(listed))] if ids is None else [str(i) for i in ids]
-        if len(names) != len(listed):
-            raise ValueError(f"ids has {len(names)} names: expected {len(listed)}")
-        own = _own_names(listed, feature_names)
+        items = listed(clouds)
+        names = [str(i) for i in range(len(items))] if ids is None else [str(i) for i in ids]
+        if len(names) != len(items):
+            raise ValueError(f"ids has {len(names)} names: expected {len(items)}")
+        own = _own_names(items, feature_names)
         tensors = [
-            _with_gaps(cloud, _called(i, names), None if own is None else own[i])
-            for i, cloud in enumerate(listed)
+            _with_gaps(cloud, cloud_name(i, names), None if own is None else own[i])
+            for i, cloud in enumerate(items)
         ]
     for i, tensor in enumerate(tensors):
         if bool(tensor.isinf().any()):
-            raise ValueError(f"{_called(i, names)} has infinite values")
+            raise ValueError(f"{cloud_name(i, names)} has infinite values")
     if isinstance(clouds, Clouds):
         return clouds
     offsets = torch.tensor([0] + [len(tensor) for tensor in tensors]).cumsum(0)
@@ -71,8 +72,9 @@ def incomplete_clouds(
         for i, tensor in enumerate(tensors):
             if tensor.shape[1] != D:
                 raise ValueError(
-                    f"{_called(i, names)} has {tensor.shape[1]} features, {_called(0, names)} has "
-                    f"{D}: expected data frames, whose columns have names"
+                    f"{cloud_name(i, names)} has {tensor.shape[1]} features, "
+                    f"{cloud_name(0, names)} has {D}: expected data frames, whose columns have "
+                    "names"
                 )
         features = tuple(f"x{j}" for j in range(D))
         return Clouds(torch.cat(tensors), offsets, tuple(names), features)
@@ -126,7 +128,3 @@ def _with_gaps(cloud: Any, name: str, names: list[str] | None) -> Tensor:
     if names is not None and len(set(names)) < len(names):
         raise ValueError(f"{name} has two features of one name: {shown(names)}")
     return tensor
-
-
-def _called(i: int, ids: Sequence[str]) -> str:
-    return f"cloud {i}" if ids[i] == str(i) else f"cloud {i} ({ids[i]!r})"

@@ -10,12 +10,13 @@ from such a tensor is a plain tensor again: :func:`keep_weights` hands the weigh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self, TypeVar
 
 import torch
 from torch import Tensor
 
-from pointforms.tensors import as_tensor
+from pointforms.tensors import as_tensor, describe
 
 
 class WeightedPoints(Tensor):
@@ -102,6 +103,34 @@ def checked_weights(weights: Any, count: int, name: str = "weights") -> Tensor:
         i = int(wrong[0])
         raise ValueError(f"{name}[{i}] is {float(tensor[i])}: expected finite numbers above 0")
     return tensor
+
+
+def joined_weights(clouds: Sequence[Tensor], given: Sequence[Any] | None) -> Tensor | None:
+    """Return the weights of all points (N,), given or carried by the clouds; None without any.
+
+    Examples
+    --------
+    >>> clouds = [torch.zeros(2, 3), torch.zeros(1, 3)]
+    >>> joined_weights(clouds, [[500, 20], None])
+    tensor([500.,  20.,   1.], dtype=torch.float64)
+    """
+    if given is None:
+        own = [weights_of(cloud) for cloud in clouds]
+    elif isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+        raise TypeError(f"weights is {describe(given)}: expected one array (n_i,) per cloud")
+    elif len(given) != len(clouds):
+        raise ValueError(f"weights has {len(given)} entries: expected {len(clouds)}, one per cloud")
+    else:
+        own = [
+            None if one is None else checked_weights(one, len(cloud), f"weights of cloud {i}")
+            for i, (one, cloud) in enumerate(zip(given, clouds, strict=True))
+        ]
+    if all(one is None for one in own):
+        return None
+    ones = [cloud.new_ones(len(cloud), dtype=torch.float64) for cloud in clouds]
+    return torch.cat(
+        [one if mine is None else mine.to(one) for one, mine in zip(ones, own, strict=True)]
+    )
 
 
 def _weighted(points: Tensor, weights: Tensor, cls: type[_Points]) -> _Points:

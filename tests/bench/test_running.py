@@ -18,7 +18,8 @@ from pointforms.bench.fitting import failed
 from pointforms.bench.local_engine import LocalEngine
 from pointforms.bench.manifest import read_manifest
 from pointforms.bench.records import Record, Row, Size, Unit
-from pointforms.bench.running import log_path, run
+from pointforms.bench.run_log import log_path
+from pointforms.bench.running import run
 from pointforms.bench.store import Store
 from pointforms.bench.store_file import StoreError
 from pointforms.support.files import file_digest

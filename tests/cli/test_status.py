@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 from tests.helpers.commands import ok, refused
 
@@ -16,6 +18,18 @@ def test_status_says_what_there_is(filled):
     assert "being trained: 0 fits" in printed
     assert "npf-tri-1 {'epochs': 1} fold/seed 1/0: AUROC" in printed
     assert "AUROC" not in ok("status", filled, "--log", "0")
+
+
+def test_status_does_not_wait_for_heavy_packages(filled):
+    code = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from pointforms.cli.app import app\n"
+        "result = CliRunner().invoke(app, ['status', sys.argv[1]])\n"
+        "assert '4 fits' in result.output, result.output\n"
+        "assert not {'torch', 'sklearn', 'scipy', 'pandas'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(filled)], check=True)
 
 
 def test_the_log_of_a_run_that_was_killed_while_writing_is_read(folder):

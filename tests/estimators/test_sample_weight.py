@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers.tiny_estimators import (
-    CLASSIFIERS,
-    KINDS,
-    NAMES,
-    answers,
-    make_quick,
-    slow_besides,
-    some_clouds,
-    targets,
-    tiny,
-)
+from tests.helpers.every_estimator import CLOUDS, GROUPS, each_kind
+from tests.helpers.tiny_estimators import CLASSIFIERS, answers, make_quick, targets, tiny
 
 from pointforms.estimators.fits import Fit
 from pointforms.estimators.training_run import Run
-from pointforms.models import classical
-
-CLOUDS = some_clouds()
-GROUPS = np.repeat(np.arange(8), 2)
-each_kind = pytest.mark.parametrize("name", slow_besides(KINDS, NAMES))
+from pointforms.models.heads import FIT_HEAD, logistic
 
 
 @pytest.fixture(autouse=True)
@@ -69,14 +56,14 @@ def test_a_cloud_of_weight_zero_is_left_out(name, rng):
 @pytest.mark.parametrize("wide", [False, True])
 def test_whole_weights_are_copies_to_linear_and_kernel_heads(head, wide, rng, monkeypatch):
     """The choice of the penalty included, where copies of a cloud stay in its fold."""
-    monkeypatch.setattr(classical, "_LOGISTIC_C", np.logspace(-4, 2, 7))
+    monkeypatch.setattr(logistic, "_C", np.logspace(-4, 2, 7))
     X, y = rng.normal(size=(12, 30 if wide else 4)), np.arange(12) % 2
     X[:, 0] += y
     weights = rng.integers(1, 4, size=12)
     copies = np.repeat(np.arange(12), weights)
     folds = [(np.arange(6), np.arange(6, 12)), (np.arange(6, 12), np.arange(6))]
     copied = [tuple(np.flatnonzero(np.isin(copies, part)) for part in fold) for fold in folds]
-    fit = classical._HEADS[head]
+    fit = FIT_HEAD[head]
     model, chosen, loss, inner = fit(X, y, folds, 0, weights.astype(float))
     other, same, value, of_copies = fit(X[copies], y[copies], copied, 0)
     assert chosen == pytest.approx(same)

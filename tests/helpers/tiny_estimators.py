@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pointforms as pf
-from pointforms.models import classical
+from pointforms.models.heads import forest, logistic, svm
 from pointforms.models.portfolio.forest import ForestHead
 from pointforms.models.portfolio.heads import HEADS
 from pointforms.models.registry import MODELS, make
@@ -54,11 +54,11 @@ def tiny(name: str, **options: Any) -> Any:
 
 def make_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let heads choose between few options, and grow few trees."""
-    monkeypatch.setattr(classical, "_LOGISTIC_C", np.array([0.1, 1.0]))
-    monkeypatch.setattr(classical, "_SVM_C", (1.0,))
-    monkeypatch.setattr(classical, "_SVM_GAMMA", (0.3,))
-    monkeypatch.setattr(classical, "_TREES", 8)
-    monkeypatch.setattr(classical, "_TREES_TO_CHOOSE", 4)
+    monkeypatch.setattr(logistic, "_C", np.array([0.1, 1.0]))
+    monkeypatch.setattr(svm, "_C", (1.0,))
+    monkeypatch.setattr(svm, "_GAMMA", (0.3,))
+    monkeypatch.setattr(forest, "_TREES", 8)
+    monkeypatch.setattr(forest, "_TREES_TO_CHOOSE", 4)
     monkeypatch.setitem(HEADS, "forest", SmallForest)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import anndata
 import numpy as np
 import pandas as pd
@@ -43,6 +45,35 @@ def test_the_summary_says_what_was_understood(table):
     }
     assert content.groups.tolist() == [f"p{i // 2}" for i in range(8)]
     assert content.clouds.ids == tuple(f"s{i}" for i in range(8))
+
+
+@pytest.mark.parametrize("name", ["absent.csv", "absent.parquet", "absent.h5ad", "absent"])
+def test_an_absent_file_is_named_before_an_absent_package(name, tmp_path, monkeypatch):
+    for package in ("pyarrow", "anndata", "flowio"):
+        monkeypatch.setitem(sys.modules, package, None)
+    path, samples = tmp_path / name, tmp_path / "samples.csv"
+    samples.write_text("cloud,label\n")
+    for options in (ReadOptions(), ReadOptions(features=["x"]), ReadOptions(samples=samples)):
+        with pytest.raises(FileNotFoundError, match=f"no file .*{name}"):
+            read_file(path, options)
+    for reader in (pf.read_table, pf.read_anndata):
+        with pytest.raises(FileNotFoundError, match=f"no file .*{name}"):
+            reader(path, cloud="cloud")
+    with pytest.raises(FileNotFoundError, match=f"no folder or file .*{name}"):
+        pf.read_fcs(path)
+
+
+def test_an_absent_package_is_named(tmp_path, monkeypatch):
+    for package in ("pyarrow", "anndata", "flowio"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for name, extra in {"a.csv": "table", "a.parquet": "table", "a.h5ad": "sc"}.items():
+        (tmp_path / name).write_text("")
+        for options in (ReadOptions(), ReadOptions(features=["x"])):
+            with pytest.raises(ImportError, match=rf"pip install \"pointforms\[{extra}\]"):
+                read_file(tmp_path / name, options)
+    (tmp_path / "a.fcs").write_text("")
+    with pytest.raises(ImportError, match=r"pip install \"pointforms\[fcs\]"):
+        pf.read_fcs(tmp_path)
 
 
 def test_a_value_per_cloud_is_refused_by_name(table):

@@ -9,13 +9,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
-from pointforms.models.classical import (
-    FeatureClassifier,
-    classifier_of_summaries,
-    inner_folds,
-)
+from pointforms.models.classical import FeatureClassifier, classifier_of_summaries
 from pointforms.models.composition import composition_classifier
 from pointforms.models.distances import distance_classifier
+from pointforms.models.heads.inner_folds import inner_folds
 from pointforms.models.random_forms import random_forms
 from pointforms.summaries import PooledSummaries
 

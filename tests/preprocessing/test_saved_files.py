@@ -143,9 +143,9 @@ def no_predictions(config, tensors):
     ],
 )
 def test_classifiers(change, message, tmp_path, monkeypatch):
-    from pointforms.models import classical
+    from pointforms.models.heads import forest
 
-    monkeypatch.setattr(classical, "_TREES", 3)
+    monkeypatch.setattr(forest, "_TREES", 3)
     model = pf.models.make("random-forest", random_state=0).fit(CLOUDS, np.arange(12) % 2)
     model.save(tmp_path)
     rewritten(tmp_path, change)

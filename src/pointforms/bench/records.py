@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from pointforms.bench.record_checks import check_fit, check_row
-from pointforms.io import ReadOptions
 from pointforms.models import MODELS, make
 from pointforms.models.options import NOT_OPTIONS
 from pointforms.models.registry import COMPARED_GEOMETRY
 from pointforms.tasks.catalogue import find, is_recorded, is_simulated
-from pointforms.tasks.task import Task
+
+if TYPE_CHECKING:
+    from pointforms.tasks.task import Task
 
 #: The attributes of a record that are NaN where they are not known.
 NUMBERS = ("auroc", "accuracy", "log_loss", "brier", "validation_loss", "seconds")
@@ -76,6 +76,8 @@ class Size(NamedTuple):
 
     def load(self) -> Task:
         """Load the task, or read its file."""
+        from pointforms.io import ReadOptions
+
         options = self.read_options()
         how = ReadOptions.of(options) if options else None
         return find(self.task, self.task_seed, self.clouds, self.points, options=how)
@@ -220,6 +222,8 @@ def _shown(value: Any) -> str:
     comparisons counts as the default, whatever the estimator's own has become: stored rows would
     otherwise be other rows.
     """
+    from sklearn.base import BaseEstimator
+
     if not isinstance(value, BaseEstimator):
         return repr(value)
     kind = type(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import deque
@@ -15,11 +14,11 @@ from typing import NamedTuple, Protocol
 
 from pointforms.bench.fitting import takes_beside
 from pointforms.bench.local_engine import Finished
-from pointforms.bench.records import Record, Size, Unit
+from pointforms.bench.records import Size, Unit
+from pointforms.bench.run_log import log_unit, logged
 from pointforms.bench.store import Store
 from pointforms.bench.store_file import StoreError
 from pointforms.io.file_summary import FileSummary
-from pointforms.support.formatting import visible
 from pointforms.tasks.catalogue import names
 
 _BEAT = 10.0  # seconds between signs of life
@@ -113,7 +112,7 @@ def run(
     left = [u for u in units if not {(u.row.key, *fit) for fit in u.fits} <= stored]
     check_tasks(left)
     number = store.begin(title, engine.name, engine.workers)
-    with _logged(store.path) as log, _heart(store, number, engine):
+    with logged(store.path) as log, _heart(store, number, engine):
         log.info(
             "run %d: %s, %d fits, %s engine, %d workers",
             number, title, sum(len(unit.fits) for unit in units), engine.name, engine.workers,
@@ -129,7 +128,7 @@ def run(
                         outcome.trained += new
                         outcome.failed += new if records[0].error else 0  # units fail whole
                         advance(new)
-                        _log_unit(log, unit, records)
+                        log_unit(log, unit, records)
                 if not queue.waits():
                     break
                 time.sleep(_PAUSE)
@@ -290,48 +289,3 @@ def _heart(store: Store, run: int, engine: Engine) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
-
-
-@contextmanager
-def _logged(store: Path) -> Iterator[logging.Logger]:
-    """Yield a log beside the store, with one line per unit."""
-    log = logging.Logger("pointforms.bench")
-    handler = _LogFile(log_path(store), encoding="utf-8")
-    handler.setFormatter(_OneLine("%(asctime)s %(message)s"))
-    log.addHandler(handler)
-    try:
-        yield log
-    finally:
-        with suppress(OSError):
-            handler.close()
-
-
-class _LogFile(logging.FileHandler):
-    """A log that ends on a full disk, about which the store raises an error."""
-
-    def handleError(self, record: logging.LogRecord) -> None:
-        """Print nothing: by default this prints a traceback."""
-
-
-class _OneLine(logging.Formatter):
-    """One line per entry, which nothing in a name or an error can break or colour."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return visible(super().format(record))
-
-
-def log_path(store: Path) -> Path:
-    """Return the path of the log that belongs to a store."""
-    return store.with_name(store.name + ".log")
-
-
-def _log_unit(log: logging.Logger, unit: Unit, records: Sequence[Record]) -> None:
-    row = unit.row
-    what = f"{row.task} {row.model} {dict(row.options)}"
-    fits = ", ".join(f"{fold}/{seed}" for fold, seed in unit.fits)
-    first = records[0]
-    if first.error is not None:
-        log.info("%s fold/seed %s: FAILED: %s", what, fits, first.reason)
-        return
-    scores = ", ".join(f"{record.auroc:.3f}" for record in records)
-    log.info("%s fold/seed %s: AUROC %s, %.1f s each", what, fits, scores, first.seconds)

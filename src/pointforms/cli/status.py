@@ -22,7 +22,7 @@ def status(
     wide: options.WIDE = False,
 ) -> None:
     """Print what a store holds, which runs have been made, and what is being trained."""
-    from pointforms.bench.running import log_path
+    from pointforms.bench.run_log import log_path
 
     with bench.Store(store, read_only=True) as opened:
         records, runs = opened.records(predictions=False), opened.runs()

@@ -24,38 +24,11 @@ class PointFormClassifier(NetworkClassifier, PointFormEstimator):  # type: ignor
         The labels, sorted.
     model_ : PointFormNetwork or AverageNetwork
         The trained network, or the average of several members.
-    n_features_in_ : int
-        Number of features of the clouds, D.
-    feature_names_in_ : ndarray of str, shape (D,)
-        Their names, if the clouds of `fit` were data frames, or :class:`pointforms.Clouds` with
-        names other than x0, x1, … Later clouds with the same names in another order are put in this
-        order.
-    center_ : ndarray, shape (D,)
-        The centre of each feature over the training points, where clouds are scaled or framed.
-    unit_ : ndarray, shape (D,)
-        What each feature is divided by, where clouds are scaled or framed.
-    axes_ : list of list of float, shape (components, D)
-        The principal axes, where there are `components`.
     oof_predictions_ : ndarray, shape (N, C)
         Where several networks hold out parts of the training clouds: the prediction for each cloud
         by those that used it neither for training nor for choosing their epoch; NaN for a cloud of
         weight 0. It is not saved.
-    training_clouds_ : list of str
-        Fingerprints of the clouds of `fit`, by which `training_positions` finds them again.
-    training_groups_ : list of int
-        Groups of the clouds of `fit`, by number, if it was given any.
-    held_out_ : list of list of int
-        Where several members hold out parts of the training clouds: the positions of the clouds
-        that each of them was not trained on.
-    neighbors_ : int
-        The number of points in a neighbourhood that all Gram fields share.
-    dimension_ : int
-        The intrinsic dimension that all Gram fields share.
-    history_ : list of dict
-        Losses of each epoch: "train", the weighted loss that its steps minimised, and
-        "validation", the mean loss of the validation clouds after it, without weights.
-    best_epoch_ : int
-        The epoch whose parameters were kept.
+    [attributes of PointFormEstimator]
 
     See Also
     --------

@@ -23,6 +23,9 @@ from pointforms.estimators.ensemble import Ensemble, train_ensemble
 from pointforms.estimators.fits import Fit, Fitted, Schedule, Store
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.estimators.plans import Recipe
+from pointforms.estimators.saved_networks import save_network
+from pointforms.estimators.saved_state import SavedState
+from pointforms.estimators.saves_itself import SavesItself
 from pointforms.estimators.scaled_clouds import ScalesClouds
 from pointforms.estimators.targets import Targets
 from pointforms.estimators.trainer import train
@@ -41,7 +44,7 @@ DECAYS = (0.01, 1.0, 10.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
+class NetworkEstimator(SavesItself, KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of every estimator that trains a network on clouds.
 
     A subclass defines what is computed from the clouds once (`prepare`), how batches of that are
@@ -325,6 +328,12 @@ class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  
         """Return the number of trainable parameters of the fitted network."""
         check_is_fitted(self, "model_")
         return sum(p.numel() for p in self.model_.parameters() if p.requires_grad)
+
+    def _to_saved(self) -> SavedState:
+        return save_network(self)
+
+    def _to_device(self) -> None:
+        self.model_ = self.model_.to(self.device)
 
 
 def _start_at(model: nn.Module, guess: np.ndarray) -> None:

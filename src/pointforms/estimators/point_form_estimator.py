@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -16,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pointforms.cloud import features_of
 from pointforms.clouds import cloud_list, plain_clouds
-from pointforms.estimators import saving
 from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
 from pointforms.estimators.covariates import (
     CovariateColumn,
@@ -27,7 +25,7 @@ from pointforms.estimators.covariates import (
 from pointforms.estimators.fits import Fit
 from pointforms.estimators.point_form_options import PointFormOptions, check_projector
 from pointforms.estimators.prediction import apply
-from pointforms.estimators.saved_networks import restore_network, save_network
+from pointforms.estimators.saved_networks import restore_network
 from pointforms.estimators.saved_state import SavedState
 from pointforms.estimators.saved_values import Attribute, Floats, Names
 from pointforms.estimators.seen_features import seen_places
@@ -40,6 +38,7 @@ from pointforms.nn.average import first_member
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import Sees
 from pointforms.nn.stores import FieldStore
+from pointforms.support.docstring_entries import insert_entries
 from pointforms.support.saved_classes import register_class
 
 # Number of clouds on which the unit of the comparison matrices is measured.
@@ -52,6 +51,37 @@ class PointFormEstimator(PointFormOptions):
     Parameters
     ----------
     [options of PointFormEstimator]
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features of the clouds, D.
+    feature_names_in_ : ndarray of str, shape (D,)
+        Their names, if the clouds of `fit` were data frames, or :class:`pointforms.Clouds` with
+        names other than x0, x1, … Later clouds with the same names in another order are put in this
+        order.
+    center_ : ndarray, shape (D,)
+        The centre of each feature over the training points, where clouds are scaled or framed.
+    unit_ : ndarray, shape (D,)
+        What each feature is divided by, where clouds are scaled or framed.
+    axes_ : list of list of float, shape (components, D)
+        The principal axes, where there are `components`.
+    training_clouds_ : list of str
+        Fingerprints of the clouds of `fit`, by which `training_positions` finds them again.
+    training_groups_ : list of int
+        Groups of the clouds of `fit`, by number, if it was given any.
+    held_out_ : list of list of int
+        Where several members hold out parts of the training clouds: the positions of the clouds
+        that each of them was not trained on.
+    neighbors_ : int
+        The number of points in a neighbourhood that all Gram fields share.
+    dimension_ : int
+        The intrinsic dimension that all Gram fields share.
+    history_ : list of dict
+        Losses of each epoch: "train", the weighted loss that its steps minimised, and
+        "validation", the mean loss of the validation clouds after it, without weights.
+    best_epoch_ : int
+        The epoch whose parameters were kept.
     """
 
     # Attributes of a fitted estimator that are saved beside its network.
@@ -75,6 +105,7 @@ class PointFormEstimator(PointFormOptions):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls.__doc__ = insert_estimator_attributes(cls.__doc__ or "")
         register_class(cls.__name__, cls)
 
     # --- geometry ---------------------------------------------------------------------------
@@ -319,31 +350,16 @@ class PointFormEstimator(PointFormOptions):
         matrices: np.ndarray = stacked.double().cpu().numpy()
         return matrices[:, 0] if isinstance(self.degree, Integral) else matrices
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a folder: safetensors and JSON, no pickle.
-
-        :func:`pointforms.load` reads it. A model that is already there is replaced in one step;
-        other files of the folder stay. The option `cache`, a folder of this machine, is not
-        written, nor is a `random_state` that is no number.
-
-        Parameters
-        ----------
-        folder : path-like
-            A folder that is empty, holds a saved model, or does not exist.
-        """
-        check_is_fitted(self, "model_")
-        saving.save(self, folder)
-
-    def _to_saved(self) -> SavedState:
-        return save_network(self)
-
     @classmethod
     def _from_saved(cls, state: SavedState) -> Self:
         restored: Self = restore_network(cls, state)
         return restored
 
-    def _to_device(self) -> None:
-        self.model_ = self.model_.to(self.device)
+
+def insert_estimator_attributes(docstring: str) -> str:
+    """Replace the line "[attributes of PointFormEstimator]" by the entries of these attributes."""
+    line, source = "[attributes of PointFormEstimator]", PointFormEstimator.__doc__
+    return insert_entries(docstring, line, source, "Attributes")
 
 
 def _common_unit(fields: Sequence[Any]) -> torch.Tensor | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from pointforms.geometry.settings import (
 )
 from pointforms.nn.point_forms import CoefficientKind
 from pointforms.nn.readouts import ReadoutName
+from pointforms.support.docstring_entries import insert_entries
 from pointforms.support.options import Bounds, Count, NotEmpty
 from pointforms.support.suggestions import suggests_parameters
 
@@ -188,8 +188,7 @@ PointFormOptions.__init__ = suggests_parameters(PointFormOptions.__init__)  # ty
 
 def insert_estimator_options(docstring: str) -> str:
     """Replace the line "[options of PointFormEstimator]" by the documentation of every option."""
-    _, _, options = (PointFormOptions.__doc__ or "").partition("Parameters\n----------\n")
-    return inspect.cleandoc(docstring).replace(_PLACEHOLDER, options.strip())
+    return insert_entries(docstring, _PLACEHOLDER, PointFormOptions.__doc__, "Parameters")
 
 
 def check_projector(degree: int, dimension: int) -> None:

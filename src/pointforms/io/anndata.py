@@ -122,20 +122,17 @@ def read_annotated_anndata(
     data : AnnData or path-like
         The cells, in memory or backed by a file, or the name of an .h5ad file.
     cloud : str
-        Column of `data.obs` with the id of each cell's cloud. Clouds come in the order in which
-        their ids first appear.
+        Column of `data.obs` with the id of each cell's cloud.
     use_rep : str or None, default None
-        Take the coordinates from `data.obsm[use_rep]` instead of `data.X`.
+        Key of `data.obsm` with the coordinates, as for :func:`read_anndata`.
     layer : str or None, default None
-        Take the coordinates from `data.layers[layer]` instead of `data.X`.
+        Key of `data.layers` with the coordinates, as for :func:`read_anndata`.
     annotations : sequence of str, default ()
         Columns of `data.obs` to read, each constant within a cloud.
     optional : sequence of str, default ()
         Further columns to read where they exist.
     max_bytes : int or None, default None
-        The largest size of the coordinates, sparse ones counted as dense, and of each column that
-        is accepted, in bytes. None stands for the environment variable POINTFORMS_MAX_BYTES, or for
-        8 GiB.
+        The largest size that is accepted, as for :func:`read_anndata`.
     features : sequence of str or None, default None
         Coordinates by name: genes, or numeric columns of `data.obs`.
     loadings : str or None, default None
@@ -195,11 +192,11 @@ def cells_of(data: Any, max_bytes: int | None = None) -> Iterator[Cells]:
     max_bytes : int or None, default None
         The largest size that is accepted, as for readers.
     """
-    anndata = need("anndata", "sc")
     if not isinstance(data, str | os.PathLike):
         yield CellsInMemory(check_anndata(data), max_bytes)
         return
     path = existing_file(data)
+    anndata = need("anndata", "sc")
     if is_old_file(path):
         check_size(path, declared_bytes(path), max_bytes)
         yield CellsInMemory(anndata.read_h5ad(path), max_bytes)

@@ -85,11 +85,11 @@ def read_fcs(
     >>> clouds.ids, clouds.feature_names, clouds.sizes.tolist()
     (('tube1',), ('CD3', 'CD19'), [2])
     """
-    flowio = need("flowio", "fcs")
     for option, value, allowed in (("names", names, _NAMES), ("absent", absent, _ABSENT)):
         if value not in allowed:
             raise ValueError(f"{option}={value!r}: expected one of {', '.join(map(repr, allowed))}")
     files = _files(source)
+    flowio = need("flowio", "fcs")
     wanted = None if channels is None else column_names("channels", channels)
     clouds: list[np.ndarray] = []
     features: list[list[str]] = []

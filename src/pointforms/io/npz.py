@@ -113,8 +113,7 @@ def read_annotated_npz(
     optional : sequence of str, default ()
         Further arrays to read where they exist.
     max_bytes : int or None, default None
-        The largest size of the arrays in the file that is accepted, in bytes. None stands for the
-        environment variable POINTFORMS_MAX_BYTES, or for 8 GiB.
+        The largest size that is accepted, as for :func:`read_npz`.
 
     Returns
     -------

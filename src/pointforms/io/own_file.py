@@ -13,7 +13,7 @@ import numpy as np
 from pointforms.clouds import Clouds
 from pointforms.io.anndata_parts import anndata_parts
 from pointforms.io.archive_parts import archive_parts
-from pointforms.io.columns import Annotations, PathLike
+from pointforms.io.columns import Annotations, PathLike, existing_file
 from pointforms.io.fcs_parts import fcs_parts
 from pointforms.io.file_parts import FileParts, Wanted
 from pointforms.io.file_summary import (
@@ -122,6 +122,8 @@ def read_file(
     """
     options = ReadOptions() if options is None else options
     path = Path(data) if isinstance(data, str | os.PathLike) else None
+    if path is not None and not path.is_dir():
+        existing_file(path)
     source = data if path is None else path
     samples = Samples.beside(source, options, max_bytes)
     columns = _Columns(options, labels, samples, path is not None and path.is_dir())

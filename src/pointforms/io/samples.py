@@ -11,7 +11,6 @@ from pointforms.io.columns import Annotations, PathLike, show_rows
 from pointforms.io.file_parts import DROP_MISSING, FileParts, missing
 from pointforms.io.read_options import ReadOptions
 from pointforms.io.tables import arrow_table
-from pointforms.support.extras import need
 
 #: The table of samples that a folder of FCS files may contain.
 SAMPLES = "samples.csv"
@@ -35,7 +34,6 @@ class Samples:
     """
 
     def __init__(self, path: PathLike, options: ReadOptions, max_bytes: int | None = None) -> None:
-        need("pyarrow", "table")
         self.path = Path(path)
         texts = [options.cloud, options.label, options.group, options.batch, *_CLOUD]
         rows = arrow_table(path, [name for name in texts if name is not None], None, max_bytes)

@@ -19,7 +19,6 @@ from pointforms.io.tables import (
     is_number,
     reads_as_number,
 )
-from pointforms.support.extras import need
 from pointforms.support.suggestions import suggest
 
 if TYPE_CHECKING:
@@ -46,7 +45,6 @@ def table_parts(
     max_bytes : int or None
         The largest size that is accepted.
     """
-    need("pyarrow", "table")
     # these stay text as it is written, so that 01 is not 1
     texts = [options.cloud, options.label, options.group, options.batch, "group", "fold", "split"]
     texts += [*GROUP_NAMES, *map(str.capitalize, GROUP_NAMES), *map(str.upper, GROUP_NAMES)]

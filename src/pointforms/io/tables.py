@@ -81,10 +81,9 @@ def read_annotated_table(
     Parameters
     ----------
     table : path-like, or data frame of pandas, polars or Arrow
-        The table, or the name of a file that ends in .parquet, .csv or .tsv.
+        As for :func:`read_table`.
     cloud : str
-        Column with the id of each point's cloud. Clouds come in the order in which their ids
-        first appear.
+        Column with the id of each point's cloud.
     features : sequence of str or None, default None
         Columns of coordinates. None takes every numeric column except `cloud` and the annotations.
     annotations : sequence of str, default ()
@@ -92,8 +91,7 @@ def read_annotated_table(
     optional : sequence of str, default ()
         Further such columns to read where they exist.
     max_bytes : int or None, default None
-        The largest size of the arrays in the file that is accepted, in bytes. None stands for the
-        environment variable POINTFORMS_MAX_BYTES, or for 8 GiB.
+        The largest size that is accepted, as for :func:`read_table`.
 
     Returns
     -------
@@ -109,7 +107,6 @@ def read_annotated_table(
     >>> clouds.feature_names, values["age"].tolist()
     (('x',), [61, 47])
     """
-    pa = need("pyarrow", "table")
     cloud = column_name("cloud", cloud)
     features = None if features is None else column_names("features", features)
     needed = None if features is None else (cloud, *annotations, *features)
@@ -132,9 +129,7 @@ def read_annotated_table(
         raise ValueError(
             f"column {cloud!r} is empty in {len(empty)} of {rows.num_rows} rows: {show_rows(empty)}"
         )
-    if isinstance(named, pa.DictionaryArray):
-        named = named.cast(named.type.value_type)
-    encoded = named.dictionary_encode()
+    encoded = _expanded(named).dictionary_encode()
     codes, names = np.asarray(encoded.indices), encoded.dictionary.to_pylist()
     columns = [column_numbers(rows.column(name)) for name in chosen]
     for name, column in zip(chosen, columns, strict=True):
@@ -157,17 +152,16 @@ def arrow_table(
 
     Of a parquet file only these and the needed columns are read, unless `needed` is None.
     """
-    import pyarrow as pa
-
+    path = existing_file(table) if isinstance(table, str | os.PathLike) else None
+    pa = need("pyarrow", "table")
     if isinstance(table, pa.Table):
         return table
     if type(table).__module__.startswith("pandas.") and hasattr(table, "columns"):
         return _from_pandas(table)
-    if not isinstance(table, str | os.PathLike):
+    if path is None:
         if hasattr(table, "__arrow_c_stream__"):
             return pa.table(table)
         raise TypeError(f"table is a {type(table).__name__}: expected a path or a data frame")
-    path = existing_file(table)
     kind = path.suffix.lower()
     if kind not in (".parquet", ".csv", ".tsv"):
         raise ValueError(f"table={str(table)!r}: expected .parquet, .csv or .tsv")
@@ -207,7 +201,7 @@ def _from_pandas(frame: Any) -> pyarrow.Table:
 
 def column_names_of_parquet(path: Path) -> list[str]:
     """Return the names of the columns of a parquet file; none if it cannot be read."""
-    import pyarrow as pa
+    pa = need("pyarrow", "table")
     import pyarrow.parquet as parquet
 
     try:
@@ -247,7 +241,8 @@ def _read_parquet(
         for batch in file.iter_batches(columns=[field.name for field in chosen]):
             total += sum(map(_expanded_bytes, batch.columns))
             check_size(path, total, max_bytes)
-            batches.append(_plain(batch))
+            columns = list(map(_expanded, batch.columns))
+            batches.append(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
     return pa.Table.from_batches(batches) if batches else pa.schema(chosen).empty_table()
 
 
@@ -271,15 +266,11 @@ def _expanded_bytes(column: pyarrow.Array) -> int:
     return len(column) * 4 + (pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0)
 
 
-def _plain(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+def _expanded(column: pyarrow.Array) -> pyarrow.Array:
     """Give every row its own value, also of categories."""
     import pyarrow as pa
 
-    columns = [
-        column.cast(column.type.value_type) if isinstance(column, pa.DictionaryArray) else column
-        for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+    return column.cast(column.type.value_type) if isinstance(column, pa.DictionaryArray) else column
 
 
 def _bytes_per_row(kind: pyarrow.DataType) -> int:

@@ -6,23 +6,11 @@ kept together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
-import torch
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -33,28 +21,12 @@ from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.estimators.targets import ClassTargets
 from pointforms.estimators.training_clouds import fingerprints, training_places
+from pointforms.models.heads import FIT_HEAD, Head
+from pointforms.models.heads.inner_folds import Folds, inner_folds
 from pointforms.models.saved_classifier import SavesHead
-from pointforms.nn.origins import common_origin
 from pointforms.summaries import PooledSummaries
 from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import RandomState, shown
-
-Head = Literal["logistic", "forest", "svm", "kernel"]
-Folds = list[tuple[np.ndarray, np.ndarray]]
-# a classifier, the chosen options, their loss, and what models without its fold say about a cloud
-_Fitted = tuple[Any, dict[str, Any], float, np.ndarray | None]
-
-_FOLDS = 5
-# Inverse penalties of the logistic regression, the one that is used without folds, and the number
-# of worse ones in a row that ends the search.
-_LOGISTIC_C, _LOGISTIC_DEFAULT, _LOGISTIC_PATIENCE = np.logspace(-5, 3, 17), 1e-2, 3
-# C of the SVM, and γ in units of 1 / features, which suits standardised features.
-_SVM_C = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
-_SVM_GAMMA = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-_SVM_DEFAULT = (1.0, 1.0)
-# Share of the features that a split of a tree considers.
-_FOREST_SHARES: tuple[float | str, ...] = ("sqrt", 0.1)
-_TREES, _TREES_TO_CHOOSE = 500, 60
 
 
 class FeatureClassifier(
@@ -163,7 +135,7 @@ class FeatureClassifier(
         best, self._inner = np.inf, None
         for name in list(choices)[: None if folds else 1]:
             columns = X[:, choices[name]]
-            model, chosen, loss, inner = _HEADS[self.head](columns, codes, folds, seed, weights)
+            model, chosen, loss, inner = FIT_HEAD[self.head](columns, codes, folds, seed, weights)
             if loss < best or not folds:
                 best, self.head_, self.columns_ = loss, model, choices[name]
                 self._inner = inner
@@ -277,167 +249,6 @@ def classifier_of_summaries(
     """
     features = PooledSummaries(covariance=covariance, frame=frame)
     return FeatureClassifier(features=features, head=head, random_state=random_state)
-
-
-def inner_folds(codes: np.ndarray, groups: Any, seed: int) -> Folds:
-    """Return up to five folds (train, validation) with every class on both sides.
-
-    Groups stay together. The list is empty where classes and groups do not allow two folds.
-    """
-    members = np.arange(len(codes)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    classes = np.unique(codes)
-    most = min(_FOLDS, *(len(np.unique(members[codes == c])) for c in classes))
-    for count in range(most, 1, -1):
-        splitter = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
-        folds = list(splitter.split(codes, codes, members))
-        if all(len(np.unique(codes[part])) == len(classes) for fold in folds for part in fold):
-            return folds
-    return []
-
-
-# A head fits X (N, f) and codes y (N,). It treats whole weights as so many copies of a cloud.
-
-
-def _logistic(
-    X: np.ndarray, y: np.ndarray, folds: Folds, seed: int, weights: np.ndarray | None = None
-) -> _Fitted:
-    # An L2-penalised linear model depends on features only through their products, which do not
-    # change under rotation: N clouds need no more than N coordinates.
-    steps: list[Any] = [_scaler(X, weights)]
-    Z = steps[0].transform(X)
-    if X.shape[1] > len(X):
-        steps.append(PCA(svd_solver="full"))
-        Z = steps[1].fit_transform(Z)
-    models = [_logistic_model(_LOGISTIC_C[0], warm_start=True) for _ in folds]
-    losses: list[float] = []
-    inner: list[np.ndarray] = []
-    for C in _LOGISTIC_C if folds else ():
-        loss = 0.0
-        inner.append(np.empty((len(y), len(np.unique(y)))))
-        for model, (train, validation) in zip(models, folds, strict=True):
-            model.set_params(C=C).fit(Z[train], y[train], _some(weights, train))
-            inner[-1][validation] = model.predict_proba(Z[validation])
-            loss += log_loss(
-                y[validation],
-                inner[-1][validation],
-                sample_weight=_some(weights, validation),
-            ) / len(folds)
-        losses.append(loss)
-        if len(losses) - np.argmin(losses) > _LOGISTIC_PATIENCE:
-            break  # weaker penalties overfit, and are slow to fit
-    chosen = {"C": float(_LOGISTIC_C[int(np.argmin(losses))])} if folds else {}
-    model = _logistic_model(chosen.get("C", _LOGISTIC_DEFAULT)).fit(Z, y, weights)
-    probabilities = inner[int(np.argmin(losses))] if folds else None
-    return make_pipeline(*steps, model), chosen, min(losses, default=np.inf), probabilities
-
-
-def _logistic_model(C: float, warm_start: bool = False) -> Any:
-    return LogisticRegression(C=C, warm_start=warm_start, max_iter=2000)
-
-
-def _forest(
-    X: np.ndarray, y: np.ndarray, folds: Folds, seed: int, weights: np.ndarray | None = None
-) -> _Fitted:
-    # trees work in single precision, so what large features share is subtracted first
-    origin = common_origin([torch.from_numpy(X)]).numpy()
-    shift = FunctionTransformer(_minus, kw_args={"origin": origin})
-
-    def forest(trees: int, share: float | str) -> Any:
-        model = RandomForestClassifier(trees, max_features=share, random_state=seed)
-        return Pipeline([("shift", shift), ("forest", model)])
-
-    given = {"forest__sample_weight": weights}
-    losses, inner = [], []
-    for share in _FOREST_SHARES if folds else ():
-        model = forest(_TREES_TO_CHOOSE, share)
-        probabilities = cross_val_predict(
-            model, X, y, cv=folds, method="predict_proba", params=given
-        )
-        # a class that no tree votes for is improbable, not impossible
-        votes = probabilities * _TREES_TO_CHOOSE + 1
-        inner.append(votes / votes.sum(1, keepdims=True))
-        losses.append(log_loss(y, inner[-1], sample_weight=weights))
-    chosen = {"max_features": _FOREST_SHARES[int(np.argmin(losses))]} if folds else {}
-    model = forest(_TREES, chosen.get("max_features", "sqrt")).fit(X, y, **given)
-    best = inner[int(np.argmin(losses))] if folds else None
-    return model, chosen, min(losses, default=np.inf), best
-
-
-def _minus(X: np.ndarray, origin: np.ndarray) -> np.ndarray:
-    shifted: np.ndarray = X - origin
-    return shifted
-
-
-def _svm(
-    X: np.ndarray, y: np.ndarray, folds: Folds, seed: int, weights: np.ndarray | None = None
-) -> _Fitted:
-    return _fit_svm(_scaler(X, weights), X, y, folds, weights)
-
-
-def _kernel(
-    X: np.ndarray, y: np.ndarray, folds: Folds, seed: int, weights: np.ndarray | None = None
-) -> _Fitted:
-    # one unit for all features: ratios of distances stay what they are
-    scaler = _scaler(X, weights)
-    spread = float(np.sqrt(scaler.var_.mean()))
-    scaler.scale_ = np.full(X.shape[1], spread if spread > 0 else 1.0)
-    return _fit_svm(scaler, X, y, folds, weights)
-
-
-def _fit_svm(
-    scaler: StandardScaler, X: np.ndarray, y: np.ndarray, folds: Folds, weights: np.ndarray | None
-) -> _Fitted:
-    scaled = scaler.transform(X)
-    squared = euclidean_distances(scaled, squared=True)
-    given = {"sample_weight": weights}
-    best, (C, gamma) = np.inf, _SVM_DEFAULT
-    inner = None
-    for width in _SVM_GAMMA if folds else ():
-        kernel = np.exp(-width / X.shape[1] * squared)
-        for penalty in _SVM_C:
-            model = SVC(kernel="precomputed", C=penalty)
-            margins = cross_val_predict(
-                model, kernel, y, cv=folds, method="decision_function", params=given
-            )
-            probabilities = _calibrated(margins.reshape(len(y), -1), y, weights)
-            loss = float(log_loss(y, probabilities, sample_weight=weights))
-            if loss < best:
-                best, C, gamma, inner = loss, penalty, width, probabilities
-    model = SVC(C=C, gamma=gamma / X.shape[1])
-    # margins of clouds that the SVM was not fitted on, where there are folds
-    everything = np.arange(len(y))
-    calibrated = CalibratedClassifierCV(
-        model, method="sigmoid", cv=folds or [(everything, everything)], ensemble=False
-    )
-    chosen = {"C": C, "gamma": gamma / X.shape[1]} if folds else {}
-    calibrated.fit(scaled, y, sample_weight=weights)
-    return make_pipeline(scaler, calibrated), chosen, best, inner
-
-
-def _calibrated(margins: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return the probabilities that a logistic curve turns margins (N, 1 or C) into: (N, C)."""
-    scaled = _scaler(margins, weights).transform(margins)
-    curve = LogisticRegression(max_iter=1000).fit(scaled, y, weights)
-    return np.asarray(curve.predict_proba(scaled))
-
-
-def _scaler(X: np.ndarray, weights: np.ndarray | None) -> StandardScaler:
-    # Rounding can make the weighted variance of a constant feature negative. StandardScaler then
-    # takes its root, warns, and treats the feature as constant.
-    with np.errstate(invalid="ignore"):
-        return StandardScaler().fit(X, sample_weight=weights)
-
-
-def _some(weights: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:
-    return None if weights is None else weights[index]
-
-
-_HEADS: dict[str, Callable[..., _Fitted]] = {
-    "logistic": _logistic,
-    "forest": _forest,
-    "svm": _svm,
-    "kernel": _kernel,
-}
 
 
 def _one_thread() -> Any:

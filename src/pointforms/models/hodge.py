@@ -31,7 +31,8 @@ from pointforms.estimators.units import Scale, Units
 from pointforms.exterior import check_degree, compound
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.settings import Dimension, GramSettings
-from pointforms.models.classical import FeatureClassifier, Head
+from pointforms.models.classical import FeatureClassifier
+from pointforms.models.heads import Head
 from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import Bounds, Count, NotEmpty, RandomState
 from pointforms.support.weighted_statistics import pooled_weights, weighted_mean

@@ -11,8 +11,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from pointforms.estimators import PointFormClassifier
-from pointforms.models.neural import NETWORKS, NeuralClassifier
 from pointforms.models.registry import MODELS, make
 from pointforms.support.suggestions import suggest
 
@@ -35,6 +33,9 @@ _LONGEST = 200
 @cache
 def stackable(model: str) -> bool:
     """Whether fits of a model can be trained together: batches of points stack, graphs do not."""
+    from pointforms.estimators import PointFormClassifier
+    from pointforms.models.neural import NETWORKS, NeuralClassifier
+
     estimator = make(model)
     if isinstance(estimator, NeuralClassifier):
         return NETWORKS[estimator.network][0] == "points"

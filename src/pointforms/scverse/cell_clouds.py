@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pointforms.clouds import Clouds
-from pointforms.scverse.choices import Choice
+from pointforms.scverse.choices import Choice, documents_choice
 
 
+@documents_choice
 def clouds(
     adata: Any,
     cloud: str | None = None,
@@ -27,15 +28,7 @@ def clouds(
     ----------
     adata : AnnData or path-like
         Cells, in memory or backed, or the name of an .h5ad file, which is not changed.
-    cloud : str or None, default None
-        Column of `obs` with the sample of each cell. None takes the remembered one.
-    use_rep : str or None, default None
-        Key of `obsm` with the coordinates. "X" stands for the genes. If `use_rep`, `layer` and
-        `features` are all None, the remembered ones are taken, or else the genes.
-    layer : str or None, default None
-        Key of `layers` with the coordinates.
-    features : sequence of str or None, default None
-        Coordinates by name: genes, or numeric columns of `obs`.
+    [options of Choice]
     max_bytes : int or None, default None
         The largest size that is accepted, as for :func:`pointforms.read_anndata`.
 

@@ -12,9 +12,10 @@ from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.explain.energy import point_energy
 from pointforms.explain.prediction import PoolsForms, PredictionSplit, prediction_split
 from pointforms.io.anndata import check_anndata
-from pointforms.scverse.choices import Choice, keep_result
+from pointforms.scverse.choices import Choice, documents_choice, keep_result
 
 
+@documents_choice
 def contributions(
     adata: Any,
     model: Any,
@@ -42,15 +43,7 @@ def contributions(
         Cells, in memory or backed. The file of backed cells is not changed.
     model : estimator
         A fitted classifier or regressor with point-forms.
-    cloud : str or None, default None
-        Column of `obs` with the sample of each cell. None takes the one that an earlier call has
-        chosen, as for the coordinates.
-    use_rep : str or None, default None
-        Key of `obsm` with the coordinates; see :func:`pointforms.pp.clouds`.
-    layer : str or None, default None
-        Key of `layers` with the coordinates.
-    features : sequence of str or None, default None
-        Coordinates by name: genes, or numeric columns of `obs`.
+    [options of Choice]
     reference : Clouds, list of (n_i, D) arrays or None, default None
         Clouds whose mean is the baseline, such as the training clouds. None takes those of `adata`.
     key_added : str, default "pf_contribution"
@@ -89,6 +82,7 @@ def contributions(
     return split
 
 
+@documents_choice
 def energies(
     adata: Any,
     model: Any,
@@ -110,15 +104,7 @@ def energies(
         Cells, in memory or backed. The file of backed cells is not changed.
     model : estimator
         A fitted model with point-forms.
-    cloud : str or None, default None
-        Column of `obs` with the sample of each cell. None takes the one that an earlier call has
-        chosen, as for the coordinates.
-    use_rep : str or None, default None
-        Key of `obsm` with the coordinates; see :func:`pointforms.pp.clouds`.
-    layer : str or None, default None
-        Key of `layers` with the coordinates.
-    features : sequence of str or None, default None
-        Coordinates by name: genes, or numeric columns of `obs`.
+    [options of Choice]
     key_added : str, default "pf_energy"
         Start of the names of the columns.
 

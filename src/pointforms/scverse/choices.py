@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pointforms.clouds import Clouds
 from pointforms.io.anndata import cells_of, check_anndata, cloud_codes, read_anndata
 from pointforms.io.columns import column_name, column_names
+from pointforms.support.docstring_entries import insert_entries
 from pointforms.support.suggestions import suggest
 
 #: Where `uns` of AnnData has what was computed.
 KEY = "pointforms"
 # Coordinates are one of these.
 _COORDINATES = ("use_rep", "layer", "features")
+_Function = TypeVar("_Function", bound=Any)
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,20 @@ class Choice:
         layer: str | None = None,
         features: Sequence[str] | None = None,
     ) -> Choice:
-        """Return what was chosen now, or else by an earlier call for the same AnnData.
+        """Return what was chosen now, or else by an earlier call for the same AnnData, `data`.
 
-        `use_rep="X"` stands for the genes.
+        Parameters
+        ----------
+        cloud : str or None, default None
+            Column of `obs` with the sample of each cell. None takes the one that an earlier call
+            has chosen.
+        use_rep : str or None, default None
+            Key of `obsm` with the coordinates. "X" stands for the genes. If `use_rep`, `layer` and
+            `features` are all None, those of an earlier call are taken, or else the genes.
+        layer : str or None, default None
+            Key of `layers` with the coordinates.
+        features : sequence of str or None, default None
+            Coordinates by name: genes, or numeric columns of `obs`.
         """
         known = {} if isinstance(data, str | os.PathLike) else results(data)
         if cloud is None:
@@ -90,6 +103,18 @@ class Choice:
         with cells_of(data) as cells:
             codes, _ = cloud_codes(cells, self.cloud)
         return np.argsort(codes, kind="stable")
+
+
+def documents_choice(function: _Function) -> _Function:
+    """Decorate a function whose docstring has the line "[options of Choice]"."""
+    if function.__doc__:  # absent under python -OO
+        function.__doc__ = insert_choice(function.__doc__)
+    return function
+
+
+def insert_choice(docstring: str) -> str:
+    """Replace the line "[options of Choice]" by the entries of cloud, use_rep, layer, features."""
+    return insert_entries(docstring, "[options of Choice]", Choice.of.__doc__, "Parameters")
 
 
 def results(data: Any) -> dict[str, Any]:

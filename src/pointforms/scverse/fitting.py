@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from pointforms.models.portfolio import CloudClassifier
-from pointforms.scverse.choices import Choice, chosen_column, keep_result
+from pointforms.scverse.choices import Choice, chosen_column, documents_choice, keep_result
 from pointforms.scverse.sample_columns import column_of_samples
 from pointforms.support.options import RandomState
 
 
+@documents_choice
 def classify(
     adata: Any,
     label: str,
@@ -37,18 +38,10 @@ def classify(
     label : str
         Column of `obs` with the class of each cell's sample, constant within samples. It may be
         empty for whole samples.
-    cloud : str or None, default None
-        Column of `obs` with the sample of each cell. None takes the one that an earlier call has
-        chosen.
+    [options of Choice]
     group : str or None, default None
         Column of `obs` with groups of samples that are held out together, such as the patient of
         several biopsies. None makes every sample a group.
-    use_rep : str or None, default None
-        Key of `obsm` with the coordinates; see :func:`pointforms.pp.clouds`.
-    layer : str or None, default None
-        Key of `layers` with the coordinates.
-    features : sequence of str or None, default None
-        Coordinates by name: genes, or numeric columns of `obs`.
     model : estimator or None, default None
         The classifier to fit; None stands for :class:`pointforms.CloudClassifier`.
     random_state : int, RandomState or None, default None

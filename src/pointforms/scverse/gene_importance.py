@@ -11,12 +11,13 @@ from pointforms.explain.importance import Pairs
 from pointforms.explain.importance import importance as measure
 from pointforms.explain.importance_table import Importance
 from pointforms.io.anndata import check_anndata
-from pointforms.scverse.choices import Choice, chosen_column, keep_result
+from pointforms.scverse.choices import Choice, chosen_column, documents_choice, keep_result
 from pointforms.scverse.fitting import labelled
 from pointforms.scverse.sample_columns import column_of_samples
 from pointforms.support.extras import need
 
 
+@documents_choice
 def importance(
     adata: Any,
     model: Any,
@@ -46,18 +47,10 @@ def importance(
     label : str or None, default None
         Column of `obs` with what is predicted. None takes that of :func:`pointforms.tl.classify`.
         Samples without a label are left out.
-    cloud : str or None, default None
-        Column of `obs` with the sample of each cell. None takes the one that an earlier call has
-        chosen, as for the coordinates.
+    [options of Choice]
     group : str or None, default None
         Column of `obs` with groups of samples, the units of the tests. None takes that of
         :func:`pointforms.tl.classify`.
-    use_rep : str or None, default None
-        Key of `obsm` with the coordinates; see :func:`pointforms.pp.clouds`.
-    layer : str or None, default None
-        Key of `layers` with the coordinates.
-    features : sequence of str or None, default None
-        Coordinates by name: genes, or numeric columns of `obs`.
     pairs : "top", "all", sequence of pairs, None or False, default "top"
         Pairs of features to measure, as for :func:`pointforms.explain.importance`.
     new : bool, default False

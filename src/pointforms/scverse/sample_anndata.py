@@ -16,7 +16,7 @@ from pointforms.explain.matrix_distances import (
     form_matrices,
 )
 from pointforms.explain.prediction import PoolsForms
-from pointforms.scverse.choices import KEY, Choice
+from pointforms.scverse.choices import KEY, Choice, documents_choice
 from pointforms.scverse.predictions import predict_samples
 from pointforms.scverse.sample_columns import samples as samples_of
 from pointforms.scverse.sample_distances import DISTANCES
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import anndata
 
 
+@documents_choice
 def to_anndata(
     adata: Any,
     model: Any,
@@ -55,15 +56,7 @@ def to_anndata(
         Cells, in memory or backed, or the name of an .h5ad file, which is not changed.
     model : estimator
         A fitted model, such as :func:`pointforms.tl.classify` returns, or a fitted transformer.
-    cloud : str or None, default None
-        Column of `obs` with the sample of each cell. None takes the one that an earlier call has
-        chosen, as for the coordinates.
-    use_rep : str or None, default None
-        Key of `obsm` with the coordinates; see :func:`pointforms.pp.clouds`.
-    layer : str or None, default None
-        Key of `layers` with the coordinates.
-    features : sequence of str or None, default None
-        Coordinates by name: genes, or numeric columns of `obs`.
+    [options of Choice]
     metric : {"log-euclidean", "euclidean"}, default "log-euclidean"
         How comparison matrices are compared.
 

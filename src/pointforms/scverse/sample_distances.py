@@ -9,7 +9,7 @@ from pointforms.explain.embedding import EmbeddingMethod, embed_distances
 from pointforms.explain.matrix_distances import Metric, comparison_distances
 from pointforms.io.anndata import check_anndata
 from pointforms.models.distances import Distance, distribution_distances
-from pointforms.scverse.choices import Choice, keep_result
+from pointforms.scverse.choices import Choice, documents_choice, keep_result
 from pointforms.scverse.sample_columns import samples as samples_of
 from pointforms.support.suggestions import suggest
 
@@ -21,6 +21,7 @@ DISTANCES = "pf_distances"
 _NAMES = ("sliced-wasserstein", "sliced-energy", "mmd")
 
 
+@documents_choice
 def distances(
     adata: Any,
     distance: Distance | Any = "sliced-wasserstein",
@@ -43,15 +44,7 @@ def distances(
         "sliced-wasserstein", "sliced-energy" or "mmd" between the distributions of cells; or a
         fitted model, whose comparison matrices are compared, see
         :func:`pointforms.explain.comparison_distances`.
-    cloud : str or None, default None
-        Column of `obs` with the sample of each cell. None takes the one that an earlier call has
-        chosen, as for the coordinates.
-    use_rep : str or None, default None
-        Key of `obsm` with the coordinates; see :func:`pointforms.pp.clouds`.
-    layer : str or None, default None
-        Key of `layers` with the coordinates.
-    features : sequence of str or None, default None
-        Coordinates by name: genes, or numeric columns of `obs`.
+    [options of Choice]
     metric : {"log-euclidean", "euclidean"}, default "log-euclidean"
         How the comparison matrices of a model are compared.
     samples : AnnData or None, default None

@@ -180,30 +180,24 @@ class FileTaskEntry(TaskEntry):
         return Path(named) if named else None
 
 
+# Clouds of 128 points in the plane, of two classes; the maker has the name of the task.
+_PLANAR = {
+    "circles-vs-lines": "trajectories that turn against trajectories that leave, through the same "
+    "places",
+    "concentric-circles": "one circle against two concentric ones of the same mean radius",
+    "parallel-lines": "one segment against two parallel ones about the same middle",
+    "colocated": "circle arcs against segments through the same places",
+}
+
+
 def built_in_entries() -> list[TaskEntry]:
     """Return the entries of the tasks that come with the package."""
     planar, density = "pointforms.tasks.planar", "pointforms.tasks.density"
     rna = "pointforms.tasks.rna"
     return [
-        TaskEntry(
-            "circles-vs-lines", 300, 128, 2, 2,
-            "trajectories that turn against trajectories that leave, through the same places",
-            f"{planar}:circles_vs_lines",
-        ),
-        TaskEntry(
-            "concentric-circles", 300, 128, 2, 2,
-            "one circle against two concentric ones of the same mean radius",
-            f"{planar}:concentric_circles",
-        ),
-        TaskEntry(
-            "parallel-lines", 300, 128, 2, 2,
-            "one segment against two parallel ones about the same middle",
-            f"{planar}:parallel_lines",
-        ),
-        TaskEntry(
-            "colocated", 300, 128, 2, 2,
-            "circle arcs against segments through the same places",
-            f"{planar}:colocated",
+        *(
+            TaskEntry(name, 300, 128, 2, 2, description, f"{planar}:{name.replace('-', '_')}")
+            for name, description in _PLANAR.items()
         ),
         TaskEntry(
             "density-check", 300, 128, 2, 2,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
-from pointforms.io.file_summary import FileSummary
+if TYPE_CHECKING:
+    from pointforms.io.file_summary import FileSummary
 
 FOLDS = 5
 PARTS = ("train", "validation", "test")
@@ -290,6 +291,8 @@ def grouped_folds(
     names : sequence of str, optional
         Names of the classes, for messages.
     """
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
     assigned = np.empty(len(labels), dtype=np.int64)
     if np.asarray(labels).dtype.kind == "f":
         folds = min(folds, len(np.unique(groups)))

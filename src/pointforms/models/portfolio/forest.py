@@ -90,12 +90,8 @@ class ForestHead:
 
         Parameters
         ----------
-        X : ndarray, shape (N, f)
-            Features.
-        y : ndarray, shape (N,) of int or (N, t)
-            Codes of the classes, or numbers.
-        folds : ndarray of int, shape (N,)
-            Fold of each cloud, from 0 to K - 1.
+        X, y, folds
+            Features, targets and folds of the clouds, as in :class:`FoldData`.
         weights : ndarray, shape (N,), or None, default None
             Weights of the clouds; only their ratios matter. They decide which splits are best, and
             weigh the clouds of a leaf. A leaf of a single class votes for it whatever the weights.

@@ -84,12 +84,8 @@ class LinearHead:
 
         Parameters
         ----------
-        X : ndarray, shape (N, f)
-            Features.
-        y : ndarray, shape (N,) of int or (N, t)
-            Codes of the classes, or numbers.
-        folds : ndarray of int, shape (N,)
-            Fold of each cloud, from 0 to K - 1.
+        X, y, folds
+            Features, targets and folds of the clouds, as in :class:`FoldData`.
         weights : ndarray, shape (N,), or None, default None
             Weights of the clouds, in the fits and in the choice; only their ratios matter.
         random_state : int, default 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -42,6 +41,7 @@ from pointforms.models.portfolio.parts_prediction import PredictsByParts
 from pointforms.models.portfolio.pooling import Pool, constant_output, cross_fitted_pool
 from pointforms.models.portfolio.saved_portfolio import SavesPortfolio
 from pointforms.support.blame import warn_caller
+from pointforms.support.docstring_entries import insert_entries
 from pointforms.support.options import Count, NotEmpty, Positive, RandomState, shown
 from pointforms.support.progress import track
 from pointforms.support.saved_classes import register_class
@@ -337,9 +337,6 @@ def _reason_for_no_folds(targets: Targets, groups: np.ndarray | None) -> str:
 
 def insert_portfolio_options(docstring: str) -> str:
     """Replace the lines "[options of CloudPortfolio]" and "[attributes of CloudPortfolio]"."""
-    documented = inspect.cleandoc(CloudPortfolio.__doc__ or "")
-    options, _, attributes = documented.partition("Attributes\n----------\n")
-    _, _, options = options.partition("Parameters\n----------\n")
-    text = inspect.cleandoc(docstring)
-    text = text.replace("[options of CloudPortfolio]", options.strip())
-    return text.replace("[attributes of CloudPortfolio]", attributes.strip())
+    own = CloudPortfolio.__doc__
+    text = insert_entries(docstring, "[options of CloudPortfolio]", own, "Parameters")
+    return insert_entries(text, "[attributes of CloudPortfolio]", own, "Attributes")

@@ -6,7 +6,6 @@ Each part is saved as it would be alone. What a file says about one part must fi
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar, Literal, Self
@@ -15,10 +14,9 @@ import numpy as np
 import torch
 from pydantic import FiniteFloat, PositiveInt, TypeAdapter, ValidationError
 from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from pointforms.estimators import PointFormClassifier, PointFormRegressor, saving
+from pointforms.estimators import PointFormClassifier, PointFormRegressor
 from pointforms.estimators.covariates import CovariateColumn, covariate_names
 from pointforms.estimators.saved_state import SavedState
 from pointforms.estimators.saved_values import (
@@ -28,6 +26,7 @@ from pointforms.estimators.saved_values import (
     restore_estimator,
     restore_learned,
 )
+from pointforms.estimators.saves_itself import SavesItself
 from pointforms.estimators.training_clouds import (
     TRAINING_CLOUDS,
     TRAINING_GROUPS,
@@ -53,9 +52,10 @@ _OUT_OF_FOLD = "oof_predictions"
 _FOLD_MODELS = "fold_models."
 
 
-class SavesPortfolio:
+class SavesPortfolio(SavesItself):
     """A mixin for portfolios that can be saved."""
 
+    _fitted_attribute = "pool_"
     # Attributes of a fitted portfolio that are saved beside its parts.
     _learned: ClassVar[dict[str, Attribute]] = {
         "n_features_in_": Attribute(PositiveInt),
@@ -75,21 +75,6 @@ class SavesPortfolio:
     parts_: dict[str, Any]
     pool_: Pool
     fold_models_: FoldModels
-
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a folder: safetensors and JSON, no pickle.
-
-        :func:`pointforms.load` reads it. A model that is already there is replaced in one step;
-        other files of the folder stay. The option `cache`, a folder of this machine, is not
-        written, nor is a `random_state` that is no number.
-
-        Parameters
-        ----------
-        folder : path-like
-            A folder that is empty, holds a saved model, or does not exist.
-        """
-        check_is_fitted(self, "pool_")
-        saving.save(self, folder)
 
     @property
     def weights_(self) -> dict[str, float]:

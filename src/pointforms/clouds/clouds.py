@@ -1,4 +1,4 @@
-"""Point clouds of different sizes: lists of them, and one tensor with all their points."""
+"""Several clouds of different sizes in one tensor, with their names."""
 
 from __future__ import annotations
 
@@ -10,180 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.cloud import CloudLike, as_cloud, column_names_of
+from pointforms.cloud import CloudLike, column_names_of
+from pointforms.clouds.list_checks import checked_clouds, listed
 from pointforms.loadings import Loadings
 from pointforms.support.options import shown
 from pointforms.tensors import describe
-from pointforms.weights import checked_weights, keep_weights, weights_of, with_weights
-
-
-def as_clouds(
-    clouds: Iterable[CloudLike] | Clouds,
-    *,
-    distinct: bool = True,
-    ids: Sequence[str] | None = None,
-    feature_names: Sequence[str] | None = None,
-) -> list[Tensor]:
-    """Check every cloud as :func:`as_cloud` does, and that all have the same features and device.
-
-    Parameters
-    ----------
-    clouds : Clouds, or iterable of array-like or tensor, each of shape (n_i, D)
-        The clouds.
-    distinct : bool, default True
-        Refuse clouds without two different points, which have no geometry.
-    ids : sequence of str or None, default None
-        Names of the clouds for error messages; those of a :class:`Clouds` go first.
-    feature_names : sequence of str or None, default None
-        Names of the columns for error messages; those of a :class:`Clouds` go first.
-
-    Returns
-    -------
-    list of Tensor, each of shape (n_i, D)
-
-    Examples
-    --------
-    >>> [len(cloud) for cloud in as_clouds([[[0, 1], [2, 3]], [[4, 5], [6, 7], [8, 9]]])]
-    [2, 3]
-    """
-    clouds = listed_clouds(clouds)
-    if isinstance(clouds, Clouds):
-        ids, feature_names = clouds.ids, clouds.feature_names
-    else:
-        clouds = _in_common_order(clouds)
-
-    def name(i: int) -> str:
-        return _cloud_name(i, ids)
-
-    checked = [
-        as_cloud(c, name(i), distinct=distinct, feature_names=feature_names)
-        for i, c in enumerate(clouds)
-    ]
-    first = checked[0]
-    for i, cloud in enumerate(checked):
-        if cloud.shape[1] != first.shape[1]:
-            raise ValueError(
-                f"{name(i)} has {cloud.shape[1]} features, {name(0)} has {first.shape[1]}"
-            )
-        if cloud.device != first.device:
-            raise ValueError(f"{name(i)} is on {cloud.device}, {name(0)} on {first.device}")
-    return checked
-
-
-def check_each(clouds: Clouds) -> None:
-    """Check clouds as :func:`as_clouds` does, one after another, so that no copy of all is made.
-
-    Parameters
-    ----------
-    clouds : Clouds
-        The clouds. They may have a single point, or equal points.
-
-    Examples
-    --------
-    >>> check_each(Clouds(torch.tensor([[0.0], [torch.inf]]), torch.tensor([0, 2]), ("a",), ("x",)))
-    Traceback (most recent call last):
-    ValueError: cloud 0 ('a') has 1 non-finite values, the first (inf) at point 1, feature 'x'
-    """
-    for i, cloud in enumerate(clouds):
-        as_cloud(
-            cloud, _cloud_name(i, clouds.ids), distinct=False, feature_names=clouds.feature_names
-        )
-
-
-def _cloud_name(i: int, ids: Sequence[str] | None) -> str:
-    """Return what error messages call cloud i."""
-    named = ids is not None and i < len(ids) and ids[i] != str(i)
-    return f"cloud {i} ({ids[i]!r})" if named and ids is not None else f"cloud {i}"
-
-
-def cloud_list(clouds: Any) -> Sequence[Any]:
-    """Return clouds, or what was computed from them, as a sequence that is not empty.
-
-    Data frames with named columns become :class:`Clouds`, which keep the names. Otherwise the
-    clouds themselves are not looked at.
-
-    Parameters
-    ----------
-    clouds : Clouds or iterable
-        Clouds, which are returned as they are, or anything else that has one item per cloud.
-
-    Returns
-    -------
-    Clouds or list
-
-    Examples
-    --------
-    >>> cloud_list(np.zeros((5, 2)))
-    Traceback (most recent call last):
-    ValueError: clouds has shape (5, 2), like one cloud: pass it as [cloud]
-    """
-    listed = listed_clouds(clouds)
-    if isinstance(listed, Clouds) or column_names_of(listed[0]) is None:
-        return listed
-    return Clouds.from_list(listed)
-
-
-def _in_common_order(clouds: Sequence[Any]) -> Sequence[Any]:
-    """Return data frames with their columns in the order of the first; others as they are."""
-    names = column_names_of(clouds[0])
-    if names is None:
-        return clouds
-    ordered = []
-    for i, cloud in enumerate(clouds):
-        own = column_names_of(cloud)
-        if own is not None and own != names:
-            if len(own) == len(set(own)) == len(names) and set(own) == set(names):
-                cloud = cloud[names]
-            elif len(own) == len(names):
-                only = sorted(set(own) ^ set(names))
-                raise ValueError(
-                    f"cloud {i} has the columns {shown(own)}, cloud 0 has {shown(names)}"
-                    + (f"; only one of them has {shown(only)}" if only else "")
-                )
-        ordered.append(cloud)
-    return ordered
-
-
-def listed_clouds(clouds: Any) -> Sequence[Any]:
-    """Return clouds as a sequence that is not empty, or raise an error."""
-    scalar = isinstance(clouds, str | bytes) or getattr(clouds, "ndim", None) == 0
-    if scalar or not isinstance(clouds, Iterable):
-        raise TypeError(f"clouds is {describe(clouds)}: expected a list of (n, D) arrays")
-    if isinstance(clouds, dict):
-        raise TypeError("clouds is a dict: pass list(clouds.values())")
-    shape = tuple(getattr(clouds, "shape", ()))
-    if len(shape) == 2:
-        raise ValueError(f"clouds has shape {shape}, like one cloud: pass it as [cloud]")
-    listed = clouds if isinstance(clouds, Clouds) else list(clouds)
-    if not len(listed):
-        raise ValueError("clouds is empty: expected at least one (n, D) array")
-    return listed
-
-
-def plain_clouds(clouds: Any) -> list[Tensor]:
-    """Return the points of clouds, or of what was computed from them, such as Gram fields.
-
-    Parameters
-    ----------
-    clouds : Clouds, iterable of clouds, or sequence of objects with an attribute `points`
-        Clouds are checked; the points of other objects were checked before. Tensors carry the
-        weights of their points, if there are any.
-
-    Returns
-    -------
-    list of Tensor, each of shape (n_i, D)
-
-    Examples
-    --------
-    >>> import pointforms as pf
-    >>> fields = pf.gram_fields([[[0.0, 1.0], [2.0, 3.0]]])
-    >>> plain_clouds(fields)[0] is fields[0].points
-    True
-    """
-    first = clouds[0] if isinstance(clouds, Sequence) and clouds else None
-    if isinstance(getattr(first, "points", None), Tensor):
-        return [keep_weights(item.points, item) for item in clouds]
-    return as_clouds(clouds, distinct=False)
+from pointforms.weights import joined_weights, with_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,12 +87,14 @@ class Clouds(Sequence[Tensor]):
         >>> Clouds.from_list([[[2.0, 3.0], [4.0, 5.0]]], weights=[[500, 20]]).weights
         tensor([500.,  20.], dtype=torch.float64)
         """
-        if not isinstance(clouds, Clouds):
-            clouds = listed_clouds(clouds)
-            if feature_names is None:
-                feature_names = column_names_of(clouds[0])
+        items = listed(clouds)
+        if feature_names is None:
+            feature_names = column_names_of(items[0])
         names, features = _texts("ids", ids), _texts("feature_names", feature_names)
-        checked = as_clouds(clouds, distinct=False, ids=names, feature_names=features)
+        own = (
+            (clouds.ids, clouds.feature_names) if isinstance(clouds, Clouds) else (names, features)
+        )
+        checked = checked_clouds(items, distinct=False, ids=own[0], feature_names=own[1])
         sizes = torch.tensor([0] + [len(cloud) for cloud in checked])
         D = checked[0].shape[1]
         return cls(
@@ -268,7 +102,7 @@ class Clouds(Sequence[Tensor]):
             sizes.cumsum(0),
             _names("ids", names, len(checked), ""),
             _names("feature_names", features, D, "x"),
-            weights=_joined_weights(checked, weights),
+            weights=joined_weights(checked, weights),
         )
 
     @classmethod
@@ -448,27 +282,6 @@ class Clouds(Sequence[Tensor]):
         size = f"{low}" if low == high else f"{low}-{high}"
         weighted = "" if self.weights is None else "weighted "
         return f"Clouds({len(self)} clouds of {size} {weighted}points in R^{self.points.shape[1]})"
-
-
-def _joined_weights(clouds: Sequence[Tensor], given: Sequence[Any] | None) -> Tensor | None:
-    """Return the weights of all points (N,), given or carried by the clouds; None without any."""
-    if given is None:
-        own = [weights_of(cloud) for cloud in clouds]
-    elif isinstance(given, str | bytes) or not hasattr(given, "__len__"):
-        raise TypeError(f"weights is {describe(given)}: expected one array (n_i,) per cloud")
-    elif len(given) != len(clouds):
-        raise ValueError(f"weights has {len(given)} entries: expected {len(clouds)}, one per cloud")
-    else:
-        own = [
-            None if one is None else checked_weights(one, len(cloud), f"weights of cloud {i}")
-            for i, (one, cloud) in enumerate(zip(given, clouds, strict=True))
-        ]
-    if all(one is None for one in own):
-        return None
-    ones = [cloud.new_ones(len(cloud), dtype=torch.float64) for cloud in clouds]
-    return torch.cat(
-        [one if mine is None else mine.to(one) for one, mine in zip(ones, own, strict=True)]
-    )
 
 
 def _names(what: str, given: list[str] | None, count: int, prefix: str) -> tuple[str, ...]:
