@@ -20,6 +20,11 @@ _FIELD = """
 import numpy as np, pointforms as pf
 pf.gram_field(np.random.default_rng(0).normal(size=({n}, {D})))
 """
+_LARGE_FIELD = """
+from benchmarks.samples import noisy_sphere
+import pointforms as pf
+pf.gram_field(noisy_sphere({n}, {D}))
+"""
 
 
 def peak_megabytes(program: str) -> float:
@@ -53,5 +58,7 @@ def main() -> list[str]:
         results.note(step, "MB", f"{measured:.0f}")
         results.note(step, "share of torch", f"{measured / torch:.2f}")
         results.add(step, "MB more than torch", measured - torch, bound)
+    large = peak_megabytes(_LARGE_FIELD.format(n=1_000_000, D=10)) / 1e3
+    results.add("field of 1 000 000 × 10", "GB", large, 2.0)
     results.print()
     return results.missed

@@ -181,3 +181,12 @@ def _flat(points: np.ndarray) -> Sample:
     n, d = points.shape
     projector = torch.eye(d, dtype=torch.float64).expand(n, d, d)
     return Sample(torch.from_numpy(points), projector, d, np.nan)
+
+
+def noisy_sphere(n: int, features: int, noise: float = 0.01) -> np.ndarray:
+    """Return a large cloud: the sphere in R^D, turned, with noise in every direction."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(n, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    frame = np.linalg.qr(rng.normal(size=(features, features)))[0][:3]
+    return points @ frame + noise * rng.normal(size=(n, features))

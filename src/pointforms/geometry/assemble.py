@@ -16,13 +16,55 @@ def fields_of_geometry(
 ) -> list[GramField]:
     """Compute the Gram fields of clouds (B, n, D) whose geometry was estimated before."""
     V, lost = gram_factors(geometry, settings)
-    scale = geometry.scale()
+    return fields_of_factors(
+        points,
+        V,
+        lost,
+        geometry.log_density,
+        geometry.scale(),
+        geometry.dimension,
+        geometry.kernel.epsilon,
+        settings,
+    )
+
+
+def fields_of_factors(
+    points: Tensor,
+    V: Tensor,
+    lost: Tensor,
+    log_density: Tensor,
+    scale: Tensor,
+    dimension: Tensor,
+    epsilon: Tensor,
+    settings: GramSettings,
+) -> list[GramField]:
+    """Make the Gram fields of B clouds from all that was computed.
+
+    Parameters
+    ----------
+    points : Tensor, shape (B, n, D)
+        The clouds.
+    V : Tensor, shape (B, n, D, r)
+        Factors.
+    lost : Tensor, shape (B, n)
+        The trace that `rank` left out.
+    log_density : Tensor, shape (B, n)
+        Logarithm of the density, in the caller's units.
+    scale : Tensor, shape (B, n)
+        ρ, in the caller's units.
+    dimension : Tensor, shape (B, 1)
+        Intrinsic dimensions.
+    epsilon : Tensor, shape (B, 1)
+        Bandwidths.
+    settings : GramSettings
+        Options, with numbers for `neighbors` and `dimension`.
+    """
     _check_result(V, scale, settings)
     fields = []
-    for b, d in enumerate(map(int, geometry.dimension.flatten().tolist())):
+    for b, d in enumerate(map(int, dimension.flatten().tolist())):
         # the batch is as wide as its largest d; the projector of this cloud has its own d columns
         width = min(d, V.shape[-1]) if settings.spectrum == "projector" else V.shape[-1]
-        parts = [points[b], V[b, ..., :width], geometry.log_density[b], scale[b], lost[b]]
+        parts = [points[b], V[b, ..., :width], log_density[b], scale[b], lost[b]]
         if len(points) > 1:  # copies, so that keeping or pickling one does not keep the batch
             parts = [part.clone() for part in parts]
         fields.append(
@@ -32,7 +74,7 @@ def fields_of_geometry(
                 log_density=parts[2],
                 scale=parts[3],
                 dimension=d,
-                bandwidth=float(geometry.kernel.epsilon[b, 0]),
+                bandwidth=float(epsilon[b, 0]),
                 neighbors=settings.list_length(points.shape[1]),
                 discarded_trace=parts[4],
                 settings=settings,
@@ -44,7 +86,8 @@ def fields_of_geometry(
 def _check_result(V: Tensor, scale: Tensor, settings: GramSettings) -> None:
     """Raise an error if G = V Vᵀ (B, n, D, D) or ρ (B, n) exceed the floating-point range."""
     limit = torch.finfo(V.dtype).max
-    largest, widest = torch.stack([V.abs().amax(), scale.amax()]).tolist()
+    low, high = V.aminmax()  # without a copy of V
+    largest, widest = torch.stack([torch.maximum(-low, high), scale.amax()]).tolist()
     if not largest * max(V.shape[-2:]) < limit**0.5 or not widest <= limit:
         raise ValueError(
             f"the Gram field exceeds the range of {V.dtype}: bandwidth={settings.bandwidth!r}, "

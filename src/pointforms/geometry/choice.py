@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from pointforms.geometry.batches import batches
+from pointforms.geometry.chunked import SearchedLists
 from pointforms.geometry.dimension import local_pca_dimensions
 from pointforms.geometry.evidence import CANDIDATES, Evidence
 from pointforms.geometry.neighbors import NeighborLists
@@ -120,6 +121,12 @@ class Votes:
         ballot = self._ballots.get(0)
         evidence = None if ballot is None else ballot.evidence
         return None if evidence is None else evidence.searched(k)
+
+    def lists_in_chunks(self) -> SearchedLists | None:
+        """Return the lists of the only cloud, a large one, if the choice searched them."""
+        ballot = self._ballots.get(0)
+        evidence = None if ballot is None else ballot.evidence
+        return None if evidence is None else evidence.searched_in_chunks()
 
     def _voters(self, rows: Sequence[int]) -> list[_Ballot]:
         by_size = list(rows)

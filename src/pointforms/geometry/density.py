@@ -19,7 +19,7 @@ _EXTENT_FLOOR = 1e-8
 
 
 def local_scale(nearest_sq: Tensor, share: Tensor | None = None) -> Tensor:
-    """Return r₀_i = sqrt(mean_{j=2..k₀} |p_i - p_I(i,j)|²), kept positive where points repeat.
+    """Return r₀_i = sqrt(mean_{j=2..k₀} |p_i - p_I(i,j)|²), see :func:`scale_without_copies`.
 
     Parameters
     ----------
@@ -36,6 +36,11 @@ def local_scale(nearest_sq: Tensor, share: Tensor | None = None) -> Tensor:
         r0 = (nearest_sq.sum(-1) / (nearest_sq.shape[-1] - 1)).sqrt()
     else:
         r0 = ((share * nearest_sq).sum(-1) / (share.sum(-1) - 1)).sqrt()
+    return scale_without_copies(r0)
+
+
+def scale_without_copies(r0: Tensor) -> Tensor:
+    """Return local scales (B, n), made positive where points repeat."""
     zero = resolution(r0.dtype)  # rotated copies differ by rounding errors
     # the median ignores outliers; it is 0 where half the points are copies
     typical = r0.median(-1, keepdim=True).values
@@ -59,9 +64,9 @@ def log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> tuple[Tensor, Te
     Parameters
     ----------
     lists : NeighborLists
-        Neighbour lists of B clouds of n points.
+        Neighbour lists of B clouds of n points, or of some rows of one cloud.
     r0 : Tensor, shape (B, n)
-        Local scales.
+        Local scales of all points.
     d : Tensor, shape (B, 1)
         Intrinsic dimensions.
 
@@ -86,7 +91,7 @@ def listed_log_density(lists: NeighborLists, r0: Tensor, d: Tensor) -> Tensor:
 
 
 def _exponents(lists: NeighborLists, r0: Tensor) -> Tensor:
-    product = (2.0 * r0).unsqueeze(-1) * lists.gather(r0)
+    product = (2.0 * lists.own(r0)).unsqueeze(-1) * lists.gather(r0)
     return torch.div(lists.sq, product, out=product)
 
 
@@ -95,6 +100,6 @@ def _log_kernel_mean(exponent: Tensor, lists: NeighborLists, r0: Tensor, d: Tens
     K = exponent.neg_().exp_()
     weights = lists.entry_weights()
     total = (K if weights is None else K.mul_(weights)).sum(-1)
-    scale = r0.log() + 0.5 * math.log(2 * math.pi)
+    scale = lists.own(r0).log() + 0.5 * math.log(2 * math.pi)
     log_q0: Tensor = total.log() - d * scale - math.log(r0.shape[1])
     return log_q0

@@ -94,15 +94,19 @@ def geometry_of_lists(
     log_unit = unit.squeeze(-1).log()
     log_q0, log_q = log_density(lists, r0, d)
     log_rho = log_bandwidth(log_q0, r0, d, log_unit, settings, lists.mass)
-    u = exponents(lists, log_rho)
-    if settings.bandwidth == "auto":
-        wide = wide_exponents(x, log_rho.exp(), lists.mass)
-        steepest_epsilons = [steepest(*one)[0] for one in wide]
-        epsilon = torch.stack(steepest_epsilons).unsqueeze(-1)
-    else:
-        epsilon = torch.full_like(log_unit, float(settings.bandwidth))
+    rho = log_rho.exp()
+    epsilon = bandwidths(x, rho, settings, lists.mass)
+    u = exponents(lists, rho)
     kernel = diffusion_kernel(lists, u, log_rho, epsilon, d, settings)
     return BatchGeometry(x, unit, lists, d, log_q - d * log_unit, kernel)
+
+
+def bandwidths(x: Tensor, rho: Tensor, settings: GramSettings, mass: Tensor | None) -> Tensor:
+    """Return ε for each of the clouds (B, n, D) with ρ (B, n): (B, 1)."""
+    if settings.bandwidth == "auto":
+        wide = wide_exponents(x, rho, mass)
+        return torch.stack([steepest(*one)[0] for one in wide]).unsqueeze(-1)
+    return torch.full_like(x[:, :1, 0], float(settings.bandwidth))
 
 
 def dimensions(x: Tensor, settings: GramSettings) -> Tensor:

@@ -27,15 +27,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pointforms.geometry.chunked import ChunkedLists, SearchedLists, by_rows
 from pointforms.geometry.density import listed_log_density, local_scale, log_density
 from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists
+from pointforms.geometry.ordered import OrderedCloud, suits_order
 from pointforms.geometry.projector_angles import PER_DIMENSION, Angles, projector_angles
 from pointforms.geometry.representatives import representatives
 from pointforms.geometry.settings import GramSettings, Search, usual_density_neighbors
 from pointforms.geometry.ties import nearest, nearest_of, resolution, shares
 from pointforms.geometry.truncation import kept_second_moment
 from pointforms.geometry.units import own_units
-from pointforms.weights import relative_weights
+from pointforms.weights import plain, relative_weights
 
 CANDIDATES = (8, 16, 32, 64, 128, 256)
 # The first of them is for clouds of at most this many points.
@@ -70,21 +72,27 @@ class Evidence:
     """
 
     def __init__(self, cloud: Tensor, search: Search = "auto") -> None:
-        self._points, self._search = own_units(cloud.unsqueeze(0))[0], search
+        self._search, self._size = search, len(cloud)
         mass = relative_weights(cloud)
-        self._mass = None if mass is None else mass.to(self._points)
-        self._size = len(cloud)
-        self._look_around()
+        self._look_around(plain(cloud), None if mass is None else mass.to(cloud.dtype))
         if self._sees_copies():
             distinct, member = _distinct(self._points[0])
-            self._points = own_units(distinct.unsqueeze(0))[0]
+            joint = None
             if self._mass is not None:
                 joint = self._mass.new_zeros(len(distinct)).index_add(0, member, self._mass)
-                self._mass = joint / joint.mean()
-            self._look_around()
+                joint = joint / joint.mean()
+            for name in ("lists", "chunked_lists"):
+                vars(self).pop(name, None)
+            self._look_around(distinct, joint)
 
-    def _look_around(self) -> None:
+    def _look_around(self, cloud: Tensor, mass: Tensor | None) -> None:
         """Choose some points, and find their neighbourhoods of each count."""
+        self._ordered = OrderedCloud(cloud) if suits_order(cloud, self._search) else None
+        if self._ordered is None:
+            self._points, self._mass = own_units(cloud.unsqueeze(0))[0], mass
+        else:
+            self._points = self._ordered.points
+            self._mass = None if mass is None else mass[self._ordered.order]
         n, D = self._points.shape[1:]
         # a small cloud has nothing to compare
         limit = max(_LIST, int(_LOCAL * n)) if n > _LIST else 0
@@ -106,14 +114,29 @@ class Evidence:
 
     def searched(self, k: int) -> NeighborLists | None:
         """Return lists of more than k neighbours of every point, if they were needed."""
+        if self._ordered is not None:
+            chunked = self.searched_in_chunks()
+            return None if chunked is None or chunked.width <= k else chunked.whole()
         if "lists" not in vars(self) or self._points.shape[1] < self._size:
             return None
         return self.lists if self.lists.sq.shape[-1] > k else None
+
+    def searched_in_chunks(self) -> SearchedLists | None:
+        """Return the lists of a large cloud, if they were needed."""
+        if "chunked_lists" not in vars(self) or self._points.shape[1] < self._size:
+            return None
+        return self.chunked_lists
 
     @cached_property
     def lists(self) -> NeighborLists:
         """The nearest neighbours of every point, ascending, in own units."""
         return _sorted_lists(self._points, _LIST + 1, self._search)
+
+    @cached_property
+    def chunked_lists(self) -> SearchedLists:
+        """The same for a large cloud."""
+        assert self._ordered is not None
+        return SearchedLists(self._ordered, _LIST + 1)
 
     def angles(self) -> Angles:
         """Return the angles to projectors at each candidate count, and at wider ones.
@@ -183,11 +206,16 @@ class Evidence:
 
     def _distances_by_short_lists(self, widest: int, d: Tensor) -> dict[int, float]:
         """Return the distances up to k = `widest` from lists of 32: see the module."""
-        lists = self.lists
-        half, full = (self._shortened(lists, k) for k in (_LIST // 2, _LIST))
-        narrow, wide = (local_scale(lists.nearest_sq(k0)) for k0 in (8, 16))
-        exact = [listed_log_density(one, narrow, d) for one in (half, full)]
-        exact.append(log_density(full, wide, d)[1])
+        half, full = (self._short_lists(k) for k in (_LIST // 2, _LIST))
+        narrow, wide = (self._local_scale(k0) for k0 in (8, 16))
+
+        def both(part: NeighborLists) -> Tensor:
+            return torch.stack([listed_log_density(part, narrow, d), log_density(part, wide, d)[1]])
+
+        exact = [
+            by_rows(half, lambda part: listed_log_density(part, narrow, d)),
+            *by_rows(full, both),
+        ]
         smooth = [half.mean(exact[1])]
         smooth.append(full.mean(smooth[0]))
         if widest > 128:
@@ -201,6 +229,19 @@ class Evidence:
             result[k] = max(0.0, distance**2 - excess * 64 / k) ** 0.5
         return result
 
+    def _short_lists(self, k: int) -> NeighborLists | ChunkedLists:
+        """Return the k ≤ 32 nearest neighbours of every point."""
+        if self._ordered is None:
+            return self._shortened(self.lists, k)
+        mass = None if self._mass is None else self._mass.unsqueeze(0)
+        return self.chunked_lists.nearest(k, merge=mass is None, mass=mass)
+
+    def _local_scale(self, k0: int) -> Tensor:
+        """Return r₀ from k₀ ≤ 32 neighbours at every point."""
+        if self._ordered is None:
+            return local_scale(self.lists.nearest_sq(k0))
+        return self.chunked_lists.local_scale(k0)
+
     def _shortened(self, lists: NeighborLists, k: int) -> NeighborLists:
         """Return lists of the k nearest points, with the masses of these."""
         if self._mass is None:
@@ -213,7 +254,9 @@ class Evidence:
         x, rows = self._points[0], self._rows
         found = self._listed(counts[-1]) if len(x) <= _SMALL else None
         if found is None:
-            found = nearest_of(x, rows, counts[-1], 4 * BLOCK // (len(rows) * x.shape[1]))
+            search = None if self._ordered is None else self._ordered.neighbors_of
+            most = 4 * BLOCK // (len(rows) * x.shape[1])
+            found = nearest_of(x, rows, counts[-1], most, search)
         sq, index = found
         z = x[index] - x[rows].unsqueeze(1)
         gaps = sq.sqrt().diff() <= resolution(sq.dtype)
@@ -273,6 +316,8 @@ class Evidence:
 
     def _scale(self) -> Tensor:
         count = min(self._points.shape[1], CANDIDATES[1])
+        if self._ordered is not None:
+            return self._local_scale(count)
         return local_scale(neighbor_lists(self._points, count).nearest_sq(count))
 
 

@@ -22,21 +22,15 @@ def gram_factors(geometry: BatchGeometry, settings: GramSettings) -> tuple[Tenso
     """
     B, n, D = geometry.points.shape
     k = geometry.kernel.weights.shape[-1]
-    projector = settings.spectrum == "projector"
-    r = min(k, int(geometry.dimension.max()) if projector else D, settings.rank or D)
+    r = factor_width(k, D, int(geometry.dimension.max()), settings)
     V = geometry.points.new_empty(B * n, D, r)
     trace, lost = V.new_empty(B * n), V.new_zeros(B, n)
     for rows, columns in position_differences(geometry, settings.center):
         trace[rows] = squared_norm(columns)
-        if projector:
-            d = geometry.dimension.expand(B, n).flatten()[rows]
-            V[rows], lost.view(-1)[rows] = _projector(columns, d, r)
-        elif r < min(k, D):
-            V[rows], lost.view(-1)[rows] = _leading(columns, r)
-        else:
-            V[rows] = columns.mT if k <= D else _cholesky(columns.mT @ columns)
+        d = geometry.dimension.expand(B, n).flatten()[rows]
+        V[rows], lost.view(-1)[rows] = columns_to_factor(columns, r, d, settings)
     V = V.view(B, n, D, r)
-    if projector:
+    if settings.spectrum == "projector":
         return V, lost
     if settings.calibrate:
         factor = calibration(
@@ -48,6 +42,26 @@ def gram_factors(geometry: BatchGeometry, settings: GramSettings) -> tuple[Tenso
     if r < min(k, D):
         lost *= factor
     return V, lost
+
+
+def factor_width(k: int, D: int, d: int, settings: GramSettings) -> int:
+    """Return the number of columns of V for lists of k points in D dimensions."""
+    return min(k, d if settings.spectrum == "projector" else D, settings.rank or D)
+
+
+def columns_to_factor(
+    columns: Tensor, r: int, d: Tensor, settings: GramSettings
+) -> tuple[Tensor, Tensor | float]:
+    """Return V (R, D, r) and the trace that is left out (R,), from the columns (R, k, D) of G.
+
+    Before calibration; d (R,) has the dimension at every point.
+    """
+    k, D = columns.shape[1:]
+    if settings.spectrum == "projector":
+        return _projector(columns, d, r)
+    if r < min(k, D):
+        return _leading(columns, r)
+    return columns.mT if k <= D else _cholesky(columns.mT @ columns), 0.0
 
 
 def weighted_differences(

@@ -150,9 +150,7 @@ class Geometry:
         weights: Any = None,
     ) -> None:
         settings = GramSettings.among(locals())
-        cloud = as_cloud(points)
-        if weights is not None:
-            cloud = with_weights(cloud, checked_weights(weights, len(cloud)))
+        cloud = weighted_cloud(points, weights)
         self.points, self.weights = plain(cloud), weights_of(cloud)
         mass = relative_weights(cloud)
         self._mass = None if mass is None else mass.unsqueeze(0)
@@ -258,6 +256,14 @@ class Geometry:
 
     def _caller_units(self, calibrate: bool | Literal["point"]) -> tuple[Tensor, Tensor]:
         return caller_units(self._unmerged, calibrate, self._trace if calibrate else None)
+
+
+def weighted_cloud(points: CloudLike, weights: Any) -> Tensor:
+    """Return a checked cloud (n, D) that carries weights, if they are not None."""
+    cloud = as_cloud(points)
+    if weights is None:
+        return cloud
+    return with_weights(cloud, checked_weights(weights, len(cloud)))
 
 
 def _settings_for(graph: Graph, settings: GramSettings) -> GramSettings:

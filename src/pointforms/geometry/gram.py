@@ -21,7 +21,8 @@ from pointforms.geometry.cache import FieldCache
 from pointforms.geometry.choice import Votes
 from pointforms.geometry.estimate import estimate_geometry
 from pointforms.geometry.field import GramField
-from pointforms.geometry.geometry import Geometry
+from pointforms.geometry.geometry import Geometry, weighted_cloud
+from pointforms.geometry.large import large_field, suits_large_field
 from pointforms.geometry.settings import (
     BandwidthPolicy,
     Center,
@@ -108,7 +109,22 @@ def gram_field(
     Berry and Harlim, Variable bandwidth diffusion kernels, ACHA 40 (2016).
     """
     settings = GramSettings.among(locals())
-    return Geometry(points, **vars(settings), weights=weights).gram_field()
+    cloud = weighted_cloud(points, weights)
+    if suits_large_field(cloud, settings):
+        return _field_of_large_cloud(cloud, settings)
+    return Geometry(cloud, **vars(settings)).gram_field()
+
+
+def _field_of_large_cloud(cloud: Tensor, settings: GramSettings) -> GramField:
+    """Compute the Gram field of one large cloud, with the neighbours that the choice searched."""
+    settings.check_width(cloud.shape[1])
+    votes = Votes([cloud], settings)
+    choice = votes.choose()
+    choice.warn_if_doubtful()
+    searched = votes.lists_in_chunks()
+    del votes  # and the wide neighbourhoods that it holds
+    field = large_field(cloud, choice.applied_to(settings), searched)
+    return replace(field, settings=settings, agreement=choice.agreement, weights=weights_of(cloud))
 
 
 @suggests_parameters
@@ -225,6 +241,8 @@ def _check_jobs(n_jobs: int | None) -> int:
 
 def _fields_of_batch(clouds: list[Tensor], settings: GramSettings) -> list[GramField]:
     """Compute the Gram fields of a batch of clouds of one size, all with weights or without."""
+    if len(clouds) == 1 and suits_large_field(clouds[0], settings):
+        return [replace(large_field(clouds[0], settings), weights=weights_of(clouds[0]))]
     points = torch.stack(clouds)
     masses = [own for own in map(relative_weights, clouds) if own is not None]
     geometry = estimate_geometry(points, settings, mass=torch.stack(masses) if masses else None)

@@ -45,10 +45,7 @@ class Kernel:
         Numbers of order one (B, n), and exponents p (B, 1): the factor is their product with 4^p,
         which single precision may not hold.
         """
-        rate = torch.exp(-2 * self.log_rho.double()) / self.epsilon.double()
-        rate = rate if self.kept is None else rate / self.kept
-        power = (0.5 * rate.amax(-1, keepdim=True).log2()).floor()
-        return (rate * torch.exp2(-2 * power)).to(self.log_rho.dtype), power
+        return rate_in_parts(self.log_rho, self.epsilon, self.kept)
 
     def unnormalized(self, lists: NeighborLists) -> Tensor:
         """Return K_ij, before the density and row normalisations, up to a factor: (B, n, k).
@@ -59,7 +56,7 @@ class Kernel:
             total = self.log_total - self.log_total.amax(-1, keepdim=True)
             K = self.weights * total.exp().to(self.weights.dtype).unsqueeze(-1)
             return K if lists.mass is None else K / lists.gather(lists.mass)
-        K = torch.exp(exponents(lists, self.log_rho) / -self.epsilon.unsqueeze(-1))
+        K = torch.exp(exponents(lists, self.log_rho.exp()) / -self.epsilon.unsqueeze(-1))
         return K if lists.share is None else K * lists.share
 
 
@@ -107,10 +104,17 @@ def mean_over_points(values: Tensor, mass: Tensor | None) -> Tensor:
     return (values if mass is None else values * mass).mean(-1, keepdim=True)
 
 
-def exponents(lists: NeighborLists, log_rho: Tensor) -> Tensor:
+def rate_in_parts(log_rho: Tensor, epsilon: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return what :meth:`Kernel.rate` does."""
+    rate = torch.exp(-2 * log_rho.double()) / epsilon.double()
+    rate = rate if kept is None else rate / kept
+    power = (0.5 * rate.amax(-1, keepdim=True).log2()).floor()
+    return (rate * torch.exp2(-2 * power)).to(log_rho.dtype), power
+
+
+def exponents(lists: NeighborLists, rho: Tensor) -> Tensor:
     """Return |p_i - p_j|² / (4 ρ_i ρ_j), the kernel's exponent at ε = 1: (B, n, k)."""
-    rho = log_rho.exp()
-    product = (4.0 * rho).unsqueeze(-1) * lists.gather(rho)
+    product = (4.0 * lists.own(rho)).unsqueeze(-1) * lists.gather(rho)
     return torch.div(lists.sq, product, out=product)
 
 
@@ -129,19 +133,42 @@ def diffusion_kernel(
     Where points have masses, both sums count a neighbour as often: K_ij becomes w_j K_ij.
     The exponents u from :func:`exponents` are overwritten.
     """
+    log_K = log_weights(lists, u, epsilon)
+    log_q = None
+    if settings.alpha != 0.0:
+        log_q = log_kernel_density(lists, log_K, log_rho, d)
+    weights = normalized(lists, log_K, log_q, settings.alpha)
+    kept = None
+    if settings.truncation and not lists.complete:
+        kept = kept_share(d, log_rho, lists.sq[..., -1], epsilon)
+    return Kernel(weights, log_rho, epsilon, kept)
+
+
+def log_weights(lists: NeighborLists, u: Tensor, epsilon: Tensor) -> Tensor:
+    """Return log K_ij from the exponents u, which are overwritten, with masses: (B, n, k)."""
     log_K = u.mul_(-1.0 / epsilon.unsqueeze(-1))
     entries = lists.entry_weights()
     if entries is not None:
         log_K += entries.log()
-    if settings.alpha != 0.0:
-        log_q = torch.logsumexp(log_K, -1) - d * log_rho
-        log_K -= settings.alpha * lists.gather(log_q)
+    return log_K
+
+
+def log_kernel_density(lists: NeighborLists, log_K: Tensor, log_rho: Tensor, d: Tensor) -> Tensor:
+    """Return log q_ε of the points that the lists are of: (B, n)."""
+    return torch.logsumexp(log_K, -1) - d * lists.own(log_rho)
+
+
+def normalized(lists: NeighborLists, log_K: Tensor, log_q: Tensor | None, alpha: float) -> Tensor:
+    """Return K̂ from log K, which is overwritten, and log q_ε (B, n) unless alpha is 0."""
+    if log_q is not None:
+        log_K -= alpha * lists.gather(log_q)
         log_K -= log_K.amax(-1, keepdim=True)
     K = log_K.exp_()
-    weights = K.div_(K.sum(-1, keepdim=True))
-    kept = None
-    if settings.truncation and not lists.complete:
-        # in double precision, whose range is wider
-        sq_radius = torch.exp(-2 * log_rho.double()) * lists.sq[..., -1] / (4 * epsilon.double())
-        kept = kept_second_moment(d, sq_radius)
-    return Kernel(weights, log_rho, epsilon, kept)
+    return K.div_(K.sum(-1, keepdim=True))
+
+
+def kept_share(d: Tensor, log_rho: Tensor, last_sq: Tensor, epsilon: Tensor) -> Tensor:
+    """Return τ (B, n) from the squared distances (B, n) of the last neighbours."""
+    # in double precision, whose range is wider
+    sq_radius = torch.exp(-2 * log_rho.double()) * last_sq / (4 * epsilon.double())
+    return kept_second_moment(d, sq_radius)

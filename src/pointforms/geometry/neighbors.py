@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +22,10 @@ _TREE_MIN_POINTS = 512
 _TREE_MAX_FEATURES = 10
 # From this size on exact search takes minutes, and approximate search seconds.
 _APPROXIMATE_MIN_POINTS = 50_000
+# From this size on a tree is asked in its own order, so that consecutive points visit the same
+# leaves, which are then in the CPU cache; its leaves are larger.
+LARGE = 10_000
+_LEAF = 32
 # Up to this size distances are computed from differences; above it, products select candidates,
 # a few more than needed, and differences refine them.
 _DIRECT_MAX_POINTS = 1024
@@ -46,6 +52,9 @@ class NeighborLists:
     mass : Tensor or None, shape (B, n)
         Weights of the points themselves, with mean 1; None stands for 1. In every sum over a list
         a neighbour counts as often as its mass says.
+    rows : slice or None
+        The points that the lists are of, if they are only some of those of one cloud; None stands
+        for all. The first n in the shapes above is then their number, except in that of `mass`.
     """
 
     sq: Tensor
@@ -53,6 +62,7 @@ class NeighborLists:
     share: Tensor | None = None
     merged: bool = False
     mass: Tensor | None = None
+    rows: slice | None = None
 
     @property
     def complete(self) -> bool:
@@ -67,6 +77,14 @@ class NeighborLists:
         if self.share is None:
             return self.sq.shape[-1]
         return round(float(self.share[0].sum(-1).median()))
+
+    def parts(self) -> Iterator[NeighborLists]:
+        """Yield lists of some rows after the other: all at once."""
+        yield self
+
+    def own(self, values: Tensor) -> Tensor:
+        """Look up values (B, n) of all points at those that the lists are of."""
+        return values if self.rows is None else values[:, self.rows]
 
     def gather(self, values: Tensor) -> Tensor:
         """Look up values (B, n, ...) of the points at their neighbours: (B, n, k, ...)."""
@@ -204,10 +222,29 @@ def _tree(cloud: Tensor, k: int, rows: Tensor | None = None) -> tuple[Tensor, Te
     from scipy.spatial import KDTree  # 25 MB that small and wide clouds do not need
 
     values = cloud.cpu().numpy()
-    wanted = values if rows is None else values[rows.cpu().numpy()]
     workers = torch.get_num_threads()
+    if rows is None and len(values) >= LARGE:
+        return _tree_in_order(cloud, k)
+    wanted = values if rows is None else values[rows.cpu().numpy()]
     distance, index = KDTree(values).query(wanted, k=k, workers=workers)
     return torch.from_numpy(distance).to(cloud).square_(), torch.from_numpy(index).to(cloud.device)
+
+
+def _tree_in_order(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    values, tree = cloud.cpu().numpy(), large_tree(cloud)
+    sq, index = cloud.new_empty(len(cloud), k), torch.empty(len(cloud), k, dtype=torch.long)
+    for rows in np.array_split(tree.indices, -(-len(cloud) * k // BLOCK)):
+        distance, nearest = tree.query(values[rows], k=k, workers=torch.get_num_threads())
+        sq[rows] = torch.from_numpy(distance).to(cloud).square_()
+        index[rows] = torch.from_numpy(nearest)
+    return sq, index.to(cloud.device)
+
+
+def large_tree(cloud: Tensor) -> Any:
+    """Return a k-d tree of a large cloud (n, D); its `indices` are the order of its leaves."""
+    from scipy.spatial import KDTree
+
+    return KDTree(cloud.cpu().numpy(), leafsize=_LEAF)
 
 
 def _approximate(cloud: Tensor, k: int) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,8 @@ Distances count as equal up to rounding errors, so that a rotation of the points
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -69,7 +71,7 @@ def nearest(
         return lists
     copies = (merge & (sq[..., 1] == 0).any(-1)).tolist()
     shared = {
-        b: _shared(points[b], tied[b].nonzero().squeeze(-1), k, method, copies[b])
+        b: shared_lists(points[b], tied[b].nonzero().squeeze(-1), k, method, copies[b])
         for b in tied.any(-1).nonzero().flatten().tolist()
     }
     width = max(k, *(one.sq.shape[-1] for one in shared.values()))
@@ -80,7 +82,13 @@ def nearest(
     return NeighborLists(sq, index, share, merged=any(copies[b] for b in shared))
 
 
-def nearest_of(cloud: Tensor, rows: Tensor, k: int, most: int) -> tuple[Tensor, Tensor]:
+def nearest_of(
+    cloud: Tensor,
+    rows: Tensor,
+    k: int,
+    most: int,
+    search: Callable[[Tensor, int], tuple[Tensor, Tensor]] | None = None,
+) -> tuple[Tensor, Tensor]:
     """Return the neighbours of some points: the k nearest, all tied with them, and some beyond.
 
     Parameters
@@ -93,6 +101,9 @@ def nearest_of(cloud: Tensor, rows: Tensor, k: int, most: int) -> tuple[Tensor, 
         Number of neighbours, at most n.
     most : int
         Largest width of the result if many points are tied.
+    search : callable or None, default None
+        Returns squared distances and indices of the nearest to some rows, given these and their
+        number. None computes all distances.
 
     Returns
     -------
@@ -104,7 +115,7 @@ def nearest_of(cloud: Tensor, rows: Tensor, k: int, most: int) -> tuple[Tensor, 
     limit = min(len(cloud), max(k + 1, most))
     width = min(k + 1, limit)
     while True:
-        sq, index = neighbors_of(cloud, rows, width)
+        sq, index = search(rows, width) if search else neighbors_of(cloud, rows, width)
         gap = sq[:, -1].sqrt() - sq[:, k - 1].sqrt()
         if width == limit or not bool((gap <= resolution(sq.dtype)).any()):
             return torch.where(sq > resolution(sq.dtype) ** 2, sq, 0.0), index
@@ -162,7 +173,7 @@ def end_weights(lists: NeighborLists) -> Tensor | None:
     return weights / weights.sum(-1, keepdim=True)
 
 
-def _shared(cloud: Tensor, rows: Tensor, k: int, method: Search, merge: bool) -> NeighborLists:
+def shared_lists(cloud: Tensor, rows: Tensor, k: int, method: Search, merge: bool) -> NeighborLists:
     """List the k nearest of m rows of one cloud (n, D), and all tied with them: (1, m, w)."""
     n = len(cloud)
     places, counts = cloud, torch.ones(n, dtype=torch.long, device=cloud.device)
