@@ -1,12 +1,14 @@
-"""Write the tables of the results pages again from the fits in their CSV files; trains nothing.
+"""Write the tables of the results pages and of the README again from the fits in their CSV files.
 
-Run it after a change to the results table: python docs/refresh_results.py
+It trains nothing. Run it after a change to the results table: python -m docs.refresh_results
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+from docs.readme_results import with_results
 
 from pointforms.bench import across_tasks_table, compare, read_csv, results_tables
 from pointforms.bench.results_table import every_row, results_table
@@ -48,3 +50,6 @@ if __name__ == "__main__":
         path = RESULTS / f"{study}.md"
         write_text(path, refreshed(path.read_text("utf-8"), tables_of(study)))
         print(f"Written: {path}")
+    readme = Path(__file__).parent.parent / "README.md"
+    write_text(readme, with_results(readme.read_text("utf-8")))
+    print(f"Written: {readme}")
