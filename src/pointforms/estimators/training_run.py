@@ -77,7 +77,8 @@ class Run:
         def batch_loss(
             params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor, weights: Tensor
         ) -> Tensor:
-            out = functional_call(template, (params, buffers), (batch, counts))
+            shown = None if whole else counts
+            out = functional_call(template, (params, buffers), (batch, shown))
             return (weights * loss(out, y)).sum() / counts.sum().clamp_min(1)
 
         # the learning rate falls along a cosine, from its initial value to 0
@@ -86,6 +87,7 @@ class Run:
         device = self._store.sizes.device
         total = torch.zeros(len(fits), device=device)
         shared = self._shared is not None
+        whole = stack.single and not shared  # all clouds of a batch count
         for index, counts, weights in self._batches(fits):
             if self._in_parts:
                 index, counts, weights = self._ascending(index, counts, weights)
@@ -100,6 +102,10 @@ class Run:
                 places, rows = places[0], None if rows is None else rows[0]
             if stack.single:
                 floats = [part[0] for part in floats]
+            if whole:  # nothing to be as wide as: no need to fill it up
+                kept = torch.from_numpy(np.flatnonzero(counts[0])).to(device)
+                places, *floats = (part[kept] for part in (places, *floats))
+                rows = None if rows is None else rows[kept]
             if self._in_parts:
                 batch = self._store.gather_parts(places)
             else:
