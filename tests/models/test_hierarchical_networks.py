@@ -136,7 +136,8 @@ def test_attention_passes_gradients_to_positions(rng):
     step = 1e-5 * torch.randn_like(points)
     with torch.no_grad():
         ahead, behind = (
-            (network(replace(batch, points=batch.points + sign * step)) ** 2).sum() for sign in (1, -1)
+            (network(replace(batch, points=batch.points + sign * step)) ** 2).sum()
+            for sign in (1, -1)
         )
     torch.testing.assert_close((found * step).sum(), (ahead - behind) / 2, rtol=1e-4, atol=0)
 
