@@ -122,7 +122,7 @@ def test_outputs_gradients_and_averages_are_those_of_the_slow_reference(
         for out, one in ((found, fast), (expected, slow))
     ]
     for (name, _), ours, other in zip(fast.named_parameters(), *gradients, strict=True):
-        size = other.abs().max().clamp_min(1e-6)
+        size = other.abs().max().clamp_min(1e-3)  # biases before a normalisation have no gradient
         torch.testing.assert_close(ours / size, other / size, atol=1e-7, rtol=1e-5, msg=name)
     for ours, other in zip(fast.buffers(), slow.buffers(), strict=True):
         torch.testing.assert_close(ours, other)
