@@ -159,8 +159,9 @@ def test_the_steps_of_an_epoch_are_of_one_size(clouds, size, steps):
 
     class Counting(PointFormNetwork):
         def forward(self, batch, counts=None):
-            if counts is not None:
-                seen.append(int(counts.sum()))
+            if self.training:
+                assert counts is None  # a fit alone has nothing that fills up its batches
+                seen.append(len(batch.points))
             return super().forward(batch, counts)
 
     fit = Fit(np.arange(clouds), fits[0].validation, 0)

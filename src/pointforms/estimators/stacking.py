@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import stack_module_state, vmap
+from torch.optim.adamw import adamw
 
 
 class Stack:
@@ -79,6 +80,9 @@ class AdamW:
     def step(self, params: dict[str, Tensor], grads: dict[str, Tensor], factor: float) -> None:
         """Update the parameters, at `factor` times their learning rates."""
         self.steps += 1
+        if len(self.rate) == 1 and self.rate.device.type == "cpu":
+            self._step_of_one(params, grads, factor)
+            return
         unbias1, unbias2 = 1 - 0.9**self.steps, 1 - 0.999**self.steps
         for name, p in params.items():
             m, v = self.moments[name]
@@ -89,6 +93,32 @@ class AdamW:
             if p.ndim > 2:  # the first dimension is that of the models
                 update += self.decay.view_as(rate) * p
             p -= rate * update
+
+    def _step_of_one(
+        self, params: dict[str, Tensor], grads: dict[str, Tensor], factor: float
+    ) -> None:
+        """Update the parameters of one model in a single pass over them.
+
+        On the CPU only: elsewhere, reading its rate would wait for the device.
+        """
+        for decays in (False, True):
+            names = [name for name, p in params.items() if (p.ndim > 2) == decays]
+            adamw(
+                [params[name] for name in names],
+                [grads[name] for name in names],
+                [self.moments[name][0] for name in names],
+                [self.moments[name][1] for name in names],
+                [],
+                [torch.tensor(float(self.steps - 1)) for _ in names],
+                fused=True,
+                amsgrad=False,
+                beta1=0.9,
+                beta2=0.999,
+                lr=factor * float(self.rate),
+                weight_decay=float(self.decay) if decays else 0.0,
+                eps=1e-8,
+                maximize=False,
+            )
 
     def keep(self, rows: Tensor) -> None:
         """Continue with some of the models only."""

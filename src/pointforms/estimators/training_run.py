@@ -77,7 +77,8 @@ class Run:
         def batch_loss(
             params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor, weights: Tensor
         ) -> Tensor:
-            out = functional_call(template, (params, buffers), (batch, counts))
+            shown = None if whole else counts
+            out = functional_call(template, (params, buffers), (batch, shown))
             return (weights * loss(out, y)).sum() / counts.sum().clamp_min(1)
 
         # the learning rate falls along a cosine, from its initial value to 0
@@ -86,7 +87,11 @@ class Run:
         device = self._store.sizes.device
         total = torch.zeros(len(fits), device=device)
         shared = self._shared is not None
+        whole = stack.single and not shared  # all clouds of a batch count
         for index, counts, weights in self._batches(fits):
+            if whole:  # no other batch to be as wide as: no need to fill it up
+                kept = counts[0] > 0
+                index, counts, weights = (part[:, kept] for part in (index, counts, weights))
             if self._in_parts:
                 index, counts, weights = self._ascending(index, counts, weights)
             places = torch.from_numpy(index)

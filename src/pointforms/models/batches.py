@@ -14,7 +14,7 @@ from pointforms.models.neighbor_graphs import CloudGraph
 from pointforms.nn.frames import Frame
 from pointforms.nn.stores import PointStore
 
-Weights = Literal["sum", "mean", "gcn"]
+Weights = Literal["sum", "mean", "mean-transposed", "gcn"]
 
 
 def sparse_rows(starts: Tensor, columns: Tensor, values: Tensor, size: tuple[int, int]) -> Tensor:
@@ -68,7 +68,10 @@ class GraphBatch:
         return edges[:, edges[0] != edges[1]]
 
     def adjacency(self, weights: Weights) -> Tensor:
-        """Return a sparse matrix of sums or means over neighbours, or of GCN's normalisation."""
+        """Return a sparse matrix of sums or means over neighbours, or of GCN's normalisation.
+
+        "mean-transposed" is the transpose of that of means, which gradients need.
+        """
         owners, neighbors = self.owners(), self.neighbors
         degree = (self.starts.diff() - 1).to(self.points.dtype)  # a node is in its own list
         loop = owners == neighbors
@@ -79,7 +82,8 @@ class GraphBatch:
             scale = (
                 torch.ones_like(degree) if weights == "sum" else degree.clamp_min(1).reciprocal()
             )
-            values = torch.where(loop, 0.0, scale[owners])
+            of_nodes = neighbors if weights == "mean-transposed" else owners
+            values = torch.where(loop, 0.0, scale[of_nodes])
         return sparse_rows(self.starts, neighbors, values, (len(degree), len(degree)))
 
     def mask(self) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,10 +13,22 @@ from torch_geometric.nn import GCNConv, GINConv, SAGEConv, TransformerConv
 
 from pointforms.models.batches import GraphBatch, Weights
 from pointforms.models.layers import Standardized, mean_pool
+from pointforms.models.sparse_products import sparse_product
 from pointforms.nn.network import FeatureNorm
 
 # Clouds of up to this many points attend by masked dense products, ten times faster than by edges.
 _DENSE = 512
+
+
+Aggregation = Callable[[Tensor], Tensor]
+
+
+def aggregation(batch: GraphBatch, weights: Weights) -> Aggregation:
+    """Return the weighted sum over the neighbours of each node, as a function of (N, H)."""
+    A = batch.adjacency(weights)
+    # graphs are symmetric, and so are the weights of their edges, but for those of means
+    transposed = batch.adjacency("mean-transposed") if weights == "mean" else A
+    return lambda h: sparse_product(A, transposed, h)
 
 
 class _GraphNetwork(Standardized, ABC):
@@ -31,13 +44,17 @@ class _GraphNetwork(Standardized, ABC):
 
     @abstractmethod
     def convolution(self, inputs: int, outputs: int) -> nn.Module:
-        """Return a layer."""
+        """Return a layer of PyTorch Geometric, of which only the parameters are used."""
+
+    @abstractmethod
+    def convolved(self, layer: Any, h: Tensor, over_neighbors: Aggregation) -> Tensor:
+        """Return what a layer computes at every node (N, H), given how it aggregates."""
 
     def forward(self, batch: GraphBatch, counts: Tensor | None = None) -> Tensor:
-        A = batch.adjacency(self.weights)
+        over_neighbors = aggregation(batch, self.weights)
         h = self.standardized(batch.points).flatten(0, 1)
-        h = torch.relu(self.first(h, A))
-        h = torch.relu(self.second(h, A))
+        h = torch.relu(self.convolved(self.first, h, over_neighbors))
+        h = torch.relu(self.convolved(self.second, h, over_neighbors))
         out: Tensor = self.head(mean_pool(h.view(*batch.real.shape, -1), batch.real))
         return out
 
@@ -51,6 +68,12 @@ class GCN(_GraphNetwork):
         # the batch has normalised the adjacency, with loops, already
         return GCNConv(inputs, outputs, normalize=False, add_self_loops=False)  # type: ignore[no-any-return]
 
+    def convolved(self, layer: Any, h: Tensor, over_neighbors: Aggregation) -> Tensor:
+        if layer.in_channels < layer.out_channels:  # sums of narrow rows are cheaper
+            return functional.linear(over_neighbors(h), layer.lin.weight, layer.bias)
+        out: Tensor = over_neighbors(layer.lin(h)) + layer.bias
+        return out
+
 
 class GIN(_GraphNetwork):
     """Graph isomorphism network (Xu and others, 2019): one linear map per layer, trained ε."""
@@ -59,6 +82,10 @@ class GIN(_GraphNetwork):
 
     def convolution(self, inputs: int, outputs: int) -> nn.Module:
         return GINConv(nn.Linear(inputs, outputs), train_eps=True)  # type: ignore[no-any-return]
+
+    def convolved(self, layer: Any, h: Tensor, over_neighbors: Aggregation) -> Tensor:
+        out: Tensor = layer.nn((1 + layer.eps) * h + over_neighbors(h))
+        return out
 
 
 class _Perceptron(nn.Module):
@@ -92,13 +119,13 @@ class DeepGIN(Standardized):
         self.heads = nn.ModuleList(nn.Linear(width, outputs) for width in widths)
 
     def forward(self, batch: GraphBatch, counts: Tensor | None = None) -> Tensor:
-        A, real = batch.adjacency("sum"), batch.real
+        over_neighbors, real = aggregation(batch, "sum"), batch.real
         # neither padding nor clouds that fill up a batch belong to its statistics
         counted = (real if counts is None else real * counts[:, None]).flatten()
         h = self.standardized(batch.points).flatten(0, 1)
         out: Tensor = self.heads[0](mean_pool(h.view(*real.shape, -1), real))
         for l, update in enumerate(self.updates):
-            h = update((1 + self.epsilon[l]) * h + A @ h, counted)
+            h = update((1 + self.epsilon[l]) * h + over_neighbors(h), counted)
             out = out + self.heads[l + 1](mean_pool(h.view(*real.shape, -1), real))
         return out
 
@@ -109,8 +136,11 @@ class GraphSAGE(_GraphNetwork):
     weights = "mean"
 
     def convolution(self, inputs: int, outputs: int) -> nn.Module:
-        # rows of the adjacency sum to one: the sum over neighbours is their mean
-        return SAGEConv(inputs, outputs, aggr="sum")  # type: ignore[no-any-return]
+        return SAGEConv(inputs, outputs, aggr="mean")  # type: ignore[no-any-return]
+
+    def convolved(self, layer: Any, h: Tensor, over_neighbors: Aggregation) -> Tensor:
+        out: Tensor = layer.lin_l(over_neighbors(h)) + layer.lin_r(h)
+        return out
 
 
 class _EdgeAttention(TransformerConv):  # type: ignore[misc]

@@ -8,24 +8,44 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import PointTransformerConv
 
-from pointforms.models.layers import SharedMLP, Standardized, mean_pool
+from pointforms.models.layers import SharedMLP, Standardized
+from pointforms.models.normalised_rows import take_rows
 from pointforms.models.pyramids import Level, PyramidBatch
+from pointforms.models.vector_attention import vector_attention
 from pointforms.nn.network import FeatureNorm
 
 
-def _take(h: Tensor, places: Tensor) -> Tensor:
-    """Return rows of h (N, H) at places (...): (..., H). Faster to differentiate than indexing."""
-    return h.index_select(0, places.flatten()).view(*places.shape, h.shape[-1])
+def _refuse_counts(counts: Tensor | None) -> None:
+    """Raise an error for clouds that only fill up a batch: those of pyramids have none."""
+    if counts is not None:
+        raise ValueError("counts: expected None, since batches of pyramids are not filled up")
 
 
-def _counted(real: Tensor, counts: Tensor | None) -> Tensor:
-    """Return which points count in statistics: not padding, nor clouds that fill up a batch."""
-    return (real if counts is None else real * counts[:, None]).flatten()
+def _rows(places: Tensor, has: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Return the existing neighbours (N,) of all points, and the rows of each point's (n, k).
+
+    Parameters
+    ----------
+    places : (n, k)
+        The neighbours of each point.
+    has : (n, k) or None
+        Which exist, the first of every point among them; None if all do, and then the rows of the
+        points follow one another.
+    """
+    if has is None:
+        return places.flatten(), None
+    rows = has.flatten().cumsum(0).view_as(has) - 1
+    return places[has], torch.where(has, rows, rows[:, :1])
 
 
-def _grouped_max(h: Tensor, has: Tensor) -> Tensor:
-    """Return the maximum over existing neighbours: (N, k, H) -> (N, H)."""
-    return h.masked_fill(~has.unsqueeze(-1), -torch.inf).amax(1)
+def _of_each_cloud(sizes: Tensor) -> Tensor | None:
+    """Return the points of each cloud (B, n), where smaller ones repeat the last; None if equal."""
+    largest = int(sizes.max())
+    if int(sizes.min()) == largest:
+        return None
+    first = sizes.cumsum(0) - sizes
+    within = torch.arange(largest, device=sizes.device).minimum(sizes.unsqueeze(1) - 1)
+    return first.unsqueeze(1) + within
 
 
 class PointNetPlusPlus(Standardized):
@@ -48,18 +68,19 @@ class PointNetPlusPlus(Standardized):
         self.last = nn.Linear(256, outputs)
 
     def forward(self, batch: PyramidBatch, counts: Tensor | None = None) -> Tensor:
-        x = self.standardized(batch.points).flatten(0, 1)
-        h = x.new_zeros(len(x), 0)
+        _refuse_counts(counts)
+        x, h = self.standardized(batch.points), None
         for level, abstraction in zip(batch.levels[1:], self.abstractions, strict=True):
             assert isinstance(abstraction, SharedMLP)
-            centre = _take(x, level.centres)
-            seen = _take(x, level.below) - centre.unsqueeze(1)
-            group = torch.cat([seen, _take(h, level.below)], -1)
-            counted = _counted(level.real, counts).unsqueeze(-1) * level.has_below
-            x, h = centre, abstraction.pooled(group, counted, level.has_below)
-        top = batch.levels[-1].real
-        h = torch.cat([x, h], -1).view(*top.shape, -1)
-        h = self.whole.pooled(h, _counted(top, counts), top)
+            below, slots = _rows(level.below, level.has_below)
+            centre = x.index_select(0, level.centres)
+            owners = centre.unsqueeze(1).expand(-1, level.below.shape[1], -1)
+            own = owners.flatten(0, 1) if slots is None else owners[level.has_below]
+            seen = x.index_select(0, below) - own
+            h = abstraction.largest_of_rows(seen, h, below, slots, len(centre))
+            x = centre
+        sizes = batch.levels[-1].sizes
+        h = self.whole.largest_of_rows(x, h, None, _of_each_cloud(sizes), len(sizes))
         for linear, norm in zip(self.maps, self.norms, strict=True):
             h = torch.relu(norm(linear(h), counts))
         out: Tensor = self.last(h)
@@ -70,11 +91,24 @@ class _VectorAttention(PointTransformerConv):  # type: ignore[misc]
     """PointTransformerConv on neighbour lists of one length: no scattering over edges."""
 
     def forward(self, x: Tensor, pos: Tensor, level: Level) -> Tensor:  # type: ignore[override]
-        delta = self.pos_nn(pos.unsqueeze(1) - _take(pos, level.beside))
-        score = self.lin_dst(x).unsqueeze(1) - _take(self.lin_src(x), level.beside) + delta
-        score = self.attn_nn(score).masked_fill(~level.has_beside.unsqueeze(-1), -torch.inf)
-        attended: Tensor = (score.softmax(1) * (_take(self.lin(x), level.beside) + delta)).sum(1)
-        return attended
+        return vector_attention(
+            self.lin_dst(x),
+            self.lin_src(x),
+            self.lin(x),
+            pos.unsqueeze(1) - take_rows(pos, level.beside),
+            level.beside,
+            level.has_beside,
+            _two_maps(self.pos_nn),
+            _two_maps(self.attn_nn),
+        )
+
+
+def _two_maps(network: nn.Sequential) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return matrices and biases of two linear maps with something in between."""
+    first, _, second = network
+    assert isinstance(first, nn.Linear)
+    assert isinstance(second, nn.Linear)
+    return first.weight, first.bias, second.weight, second.bias
 
 
 class _Block(nn.Module):
@@ -115,15 +149,16 @@ class PointTransformer(Standardized):
         self.head = nn.Sequential(nn.Linear(widths[-1], 64), nn.ReLU(), nn.Linear(64, outputs))
 
     def forward(self, batch: PyramidBatch, counts: Tensor | None = None) -> Tensor:
-        x = self.standardized(batch.points).flatten(0, 1)
-        below = batch.levels[0]
-        h = self.blocks[0](self.lift(x, _counted(below.real, counts)), x, below)
+        _refuse_counts(counts)
+        x = self.standardized(batch.points)
+        h = self.blocks[0](self.lift.of_rows(x), x, batch.levels[0])
         for level, transition, block in zip(
             batch.levels[1:], self.down, self.blocks[1:], strict=True
         ):
-            mapped = transition(h, _counted(below.real, counts))
-            x = _take(x, level.centres)
-            h = block(_grouped_max(_take(mapped, level.below), level.has_below), x, level)
-            below = level
-        out: Tensor = self.head(mean_pool(h.view(*below.real.shape, -1), below.real))
+            assert isinstance(transition, SharedMLP)
+            x = x.index_select(0, level.centres)
+            h = block(transition.largest_around(h, level.below), x, level)
+        top = batch.levels[-1]
+        pooled = h.new_zeros(len(top.sizes), h.shape[1]).index_add(0, top.owners(), h)
+        out: Tensor = self.head(pooled / top.sizes.unsqueeze(1))
         return out

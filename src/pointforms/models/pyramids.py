@@ -100,34 +100,41 @@ def _nearest(X: np.ndarray, queries: np.ndarray, count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Level:
-    """A level of B pyramids, padded to n points. Positions count through the padded batch.
+    """A level of B pyramids, the points of all clouds one after the other, without padding.
+
+    A point with fewer neighbours than another repeats its first one, which leaves maxima as they
+    are.
 
     Attributes
     ----------
-    real : (B, n)
-        1 for points, 0 for padding.
-    centres : (B n,)
+    sizes : (B,)
+        Number of points of each cloud.
+    centres : (n,)
         Places on the level below.
-    below, beside : (B n, k)
+    below, beside : (n, k)
         Places of neighbours on the level below, and on this one.
-    has_below, has_beside : (B n, k)
-        Whether there is such a neighbour.
+    has_below, has_beside : (n, k) or None
+        Which of these are neighbours, and not repeated; None if all are.
     """
 
-    real: Tensor
+    sizes: Tensor
     centres: Tensor
     below: Tensor
-    has_below: Tensor
+    has_below: Tensor | None
     beside: Tensor
-    has_beside: Tensor
+    has_beside: Tensor | None
+
+    def owners(self) -> Tensor:
+        """Return the cloud of each point: (n,)."""
+        clouds = torch.arange(len(self.sizes), device=self.sizes.device)
+        return clouds.repeat_interleave(self.sizes)
 
 
 @dataclass(frozen=True)
 class PyramidBatch:
-    """B clouds, padded to n points, and the levels above them."""
+    """Points (n, D) of B clouds, one cloud after the other, and the levels above them."""
 
     points: Tensor
-    real: Tensor
     levels: tuple[Level, ...]
 
 
@@ -155,27 +162,38 @@ class PyramidStore(WholeCloudStore):
         """Return the clouds of index (B,), with all of their points."""
         place, real = self.places(index, rows)
         index = index.to(place.device)
-        levels: list[Level] = []
+        below, levels = self.sizes[index], []
         for level in self.levels:
-            below = levels[-1].real.shape[1] if levels else real.shape[1]
-            levels.append(_padded(level, index, below, self.points.dtype))
-        return PyramidBatch(self.points[place], real.to(self.points.dtype), tuple(levels))
+            levels.append(_level(level, index, below))
+            below = levels[-1].sizes
+        return PyramidBatch(self.points.index_select(0, place[real]), tuple(levels))
 
 
-def _padded(level: PointStore, index: Tensor, below: int, dtype: torch.dtype) -> Level:
-    """Return a level of some clouds, given the padded number of points of the level below."""
+def _level(level: PointStore, index: Tensor, below: Tensor) -> Level:
+    """Return a level of some clouds, given how many points each has on the level below."""
     place, real = level.places(index)
-    table = level.points[place]  # padding refers to the first point of its cloud
-    k = (table.shape[-1] - 1) // 2
-    cloud = torch.arange(len(index), device=index.device).view(-1, 1, 1)
+    table = level.points.index_select(0, place[real])
+    sizes = level.sizes[index]
+    k = (table.shape[1] - 1) // 2
+    lower, has_below = _neighbors(table[:, 1 : 1 + k], sizes, below)
+    own, has_beside = _neighbors(table[:, 1 + k :], sizes, sizes)
+    first = (below.cumsum(0) - below).repeat_interleave(sizes)
+    return Level(sizes, table[:, 0] + first, lower, has_below, own, has_beside)
+
+
+def _neighbors(table: Tensor, sizes: Tensor, among: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Return the places of neighbours (n, k), and which of them exist, or None if all do.
+
+    Parameters
+    ----------
+    table : (n, k)
+        Neighbours of each point within its cloud, -1 where there are no more.
+    sizes, among : (B,)
+        Number of points of each cloud, and of those that are neighbours.
+    """
+    table = table[:, : min(table.shape[1], int(among.max()))]
+    first = (among.cumsum(0) - among).repeat_interleave(sizes).unsqueeze(1)
+    if int(among.min()) >= table.shape[1]:
+        return table + first, None
     has = table >= 0
-    lower = table[..., : 1 + k].clamp_min(0) + cloud * below
-    own = table[..., 1 + k :].clamp_min(0) + cloud * real.shape[1]
-    return Level(
-        real.to(dtype),
-        lower[..., 0].flatten(),
-        lower[..., 1:].flatten(0, 1),
-        has[..., 1 : 1 + k].flatten(0, 1),
-        own.flatten(0, 1),
-        has[..., 1 + k :].flatten(0, 1),
-    )
+    return torch.where(has, table, table[:, :1]) + first, has

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array, diags_array
 from torch import Tensor, nn
-from torch.nn import functional
 
 from pointforms.clouds import plain_clouds
 from pointforms.models.batches import SparseBlocks, WholeCloudStore, sparse_rows
 from pointforms.models.hodge import clique_complex
 from pointforms.models.layers import Standardized, mean_pool
 from pointforms.models.neighbor_graphs import Neighbors, neighbor_count
+from pointforms.models.sparse_products import directions, sparse_product
 from pointforms.nn.frames import Frame
 
 Operator = tuple[Tensor, Tensor]
@@ -31,15 +31,13 @@ class CloudComplex:
     points : (n, D)
     difference : (E, n)
         B₁ᵀ, the difference of a function along every edge.
-    across : (E, E)
-        The mean over the triangles of an edge, of the means over their edges.
     to_points : (n, E)
-        The mean over the edges of a point.
+        The mean over the edges of a point, of the edge and the mean over the triangles of the edge,
+        of the means over their edges.
     """
 
     points: Tensor
     difference: csr_array
-    across: csr_array
     to_points: csr_array
 
 
@@ -59,7 +57,9 @@ def cloud_complexes(clouds: Any, neighbors: Neighbors, most: int = 8) -> list[Cl
 def _complex(points: Tensor, neighbors: int) -> CloudComplex:
     B1, B2 = clique_complex(points.double().cpu().numpy(), neighbors)
     across = csr_array(_means(abs(B2)) @ _means(abs(B2).T))
-    return CloudComplex(points, csr_array(B1.T), across, _means(abs(B1)))
+    of_edges = _means(abs(B1))
+    # one product with the sum, which has fewer entries than across, instead of two
+    return CloudComplex(points, csr_array(B1.T), csr_array(of_edges + of_edges @ across))
 
 
 def _means(incidence: Any) -> csr_array:
@@ -78,7 +78,6 @@ class SimplicialBatch:
     points: Tensor
     real: Tensor
     difference: Operator
-    across: Operator
     to_points: Operator
 
 
@@ -98,7 +97,7 @@ class SimplicialStore(WholeCloudStore):
         points = [one.points for one in complexes]
         super().__init__(points, dtype, device, origin, unit, frame, centers)
         self.operators, self.transposed = {}, {}
-        for name in ("difference", "across", "to_points"):
+        for name in ("difference", "to_points"):
             blocks = [getattr(one, name) for one in complexes]
             self.operators[name] = _Matrices(blocks, dtype, device)
             self.transposed[name] = _Matrices([csr_array(m.T) for m in blocks], dtype, device)
@@ -120,7 +119,6 @@ class SimplicialStore(WholeCloudStore):
             self.points[place],
             real.to(self.points.dtype),
             pair("difference", edges, nodes),
-            pair("across", edges, edges),
             pair("to_points", nodes, edges),
         )
 
@@ -146,24 +144,6 @@ class _Matrices:
         return sparse_rows(starts, columns, self.values[taken], size)
 
 
-class _Product(torch.autograd.Function):
-    """A h for a sparse A whose transpose is known: torch would sort A again in every step."""
-
-    @staticmethod
-    def forward(ctx: Any, A: Tensor, transposed: Tensor, h: Tensor) -> Tensor:
-        ctx.transposed = transposed
-        return A @ h
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, ctx.transposed @ grads[0].contiguous()
-
-
-def _product(operator: Operator, h: Tensor) -> Tensor:
-    out: Tensor = _Product.apply(*operator, h)  # type: ignore[no-untyped-call]
-    return out
-
-
 class SimplicialNetwork(Standardized):
     """Two linear maps with layer normalisation; messages between dimensions have no parameters.
 
@@ -187,9 +167,6 @@ class SimplicialNetwork(Standardized):
         return out
 
     def _messages(self, h: Tensor, batch: SimplicialBatch) -> Tensor:
-        edges = _product(batch.difference, h).abs()
         # scale to the norm of the features themselves, which layer normalisation has made √H
-        edges = functional.normalize(edges, dim=-1, eps=1e-6) * h.shape[-1] ** 0.5
-        edges = edges + _product(batch.across, edges)
-        messages: Tensor = _product(batch.to_points, edges)
-        return messages
+        edges = directions(*batch.difference, h, h.shape[-1] ** 0.5)
+        return sparse_product(*batch.to_points, edges)
