@@ -23,6 +23,7 @@ def as_clouds(
     distinct: bool = True,
     ids: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
+    copy: bool = True,
 ) -> list[Tensor]:
     """Check every cloud as :func:`as_cloud` does, and that all have the same features and device.
 
@@ -36,6 +37,8 @@ def as_clouds(
         Names of the clouds for error messages; those of a :class:`Clouds` go first.
     feature_names : sequence of str or None, default None
         Names of the columns for error messages; those of a :class:`Clouds` go first.
+    copy : bool, default True
+        False returns tensors of floating-point numbers as they are.
 
     Returns
     -------
@@ -56,7 +59,7 @@ def as_clouds(
         return _cloud_name(i, ids)
 
     checked = [
-        as_cloud(c, name(i), distinct=distinct, feature_names=feature_names)
+        as_cloud(c, name(i), distinct=distinct, feature_names=feature_names, copy=copy)
         for i, c in enumerate(clouds)
     ]
     first = checked[0]

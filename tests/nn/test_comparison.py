@@ -18,8 +18,8 @@ from pointforms.nn.comparison import (
     compare_by_slots,
     compare_pulled,
 )
+from pointforms.nn.form_batch import FormBatch
 from pointforms.nn.point_forms import PointForms
-from pointforms.nn.stores import FormBatch
 
 B, N, D, R, H, FORMS = 2, 4, 4, 3, 3, 2
 

@@ -21,8 +21,8 @@ from pointforms.nn.comparison import (
     compare_pulled,
     compare_wedges,
 )
+from pointforms.nn.form_batch import FormBatch
 from pointforms.nn.own_coefficients import OwnCoefficients
-from pointforms.nn.stores import FormBatch
 from pointforms.support.options import shown
 
 CoefficientKind = Literal["dense", "wedge"]
