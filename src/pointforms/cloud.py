@@ -53,7 +53,7 @@ def as_cloud(
     Traceback (most recent call last):
     ValueError: cloud 17 has shape (2,): expected (n, D)
     """
-    tensor = as_tensor(points, name, keep_gradient=not copy)
+    tensor = as_tensor(points, name, keep_gradient=not copy).detach()
     if tensor.ndim != 2:
         hint = "; several clouds go to gram_fields" if tensor.ndim == 3 else ""
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}: expected (n, D){hint}")

@@ -58,16 +58,20 @@ def stream_fields(
     progress: bool = False,
     cache: str | os.PathLike[str] | None = None,
     units: Units | None = None,
+    copy: bool = True,
 ) -> FieldStream:
-    """Compute Gram fields as :func:`prepare_fields` does, in groups and while they are read."""
+    """Compute Gram fields as :func:`prepare_fields` does, in groups and while they are read.
+
+    With copy=False the fields have the points of the tensors that are given, not copies of them.
+    """
     clouds = cloud_list(clouds)
     if clouds and isinstance(clouds[0], GramField):
         _check_fields(clouds)
         given: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "cache": cache}
         return FieldStream.of(_with_numbers_of(settings, clouds, given))
     if units is None or units.axes is not None or not units.in_geometry:
-        return field_stream(clouds, settings, n_jobs, progress, cache)
-    points = plain_clouds(clouds)
+        return field_stream(clouds, settings, n_jobs, progress, cache, copy=copy)
+    points = as_clouds(clouds, distinct=False, copy=copy)
     own = units.scaled(points)
     scaled = field_stream(own, settings, n_jobs, progress, cache, copy=False)
     return FieldStream(points, scaled.width, _in_units_of_points(scaled.groups, points, units))

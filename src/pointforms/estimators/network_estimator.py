@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from pointforms.clouds import cloud_list
+from pointforms.estimators.allocator import return_freed_memory
 from pointforms.estimators.batch_centers import learn_batch_centers
 from pointforms.estimators.convergence import warn_if_never_improved
 from pointforms.estimators.ensemble import Ensemble, train_ensemble
@@ -253,6 +254,7 @@ class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  
             groups = None if groups is None else groups[kept]
             batch = None if batch is None else batch[kept]
         self.adapt(clouds, batch)
+        return_freed_memory()
         prepared = self._stream(clouds)
         self._forget("batch_centers_", "oof_predictions_", "held_out_")
         self._forget("training_clouds_", "training_groups_")
@@ -260,6 +262,7 @@ class NetworkEstimator(KnowsTrainingClouds, ScalesClouds, BaseEstimator, ABC):  
             self.batch_centers_ = learn_batch_centers(points_of(prepared), batch)
         store = self._make_store_with(prepared, None, covariates, batch, kept, count)
         del prepared  # the store has all that is needed
+        return_freed_memory()
         part = (np.arange(len(clouds)), self._seed())
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
         warn_if_never_improved([fitted], groups is not None, stacklevel=4)

@@ -130,6 +130,7 @@ class PointFormEstimator(PointFormOptions):
             n_jobs=self.n_jobs,
             progress=self.progress,
             cache=self.cache,
+            copy=False,  # of the clouds, there is one already
         )
 
     def make_store(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import comb, prod
 
 import numpy as np
@@ -13,7 +13,7 @@ from pointforms.exterior import COMPOUND_MAX
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.stream import FieldStream
 from pointforms.nn.form_batch import FormBatch, FormParts
-from pointforms.nn.frames import Frame, framed
+from pointforms.nn.frames import Frame, framed, inputs_of
 from pointforms.nn.origins import common_origin, relative
 from pointforms.nn.point_numbers import PointNumbers, Tables
 from pointforms.nn.prepared_forms import compound_fits, prepared_compounds, prepared_metrics
@@ -74,22 +74,34 @@ class PointStore:
         self.origin = common_origin(clouds) if origin is None else origin.double().cpu()
         self.in_units = unit is not None
         self.unit = torch.ones(self.features).double() if unit is None else unit.double().cpu()
-        read: Sequence[Tensor] = clouds
-        if unit is not None or frame != "absolute":
-            read = [
-                keep_weights((cloud.double().cpu() - self.origin) / self.unit, cloud)
-                for cloud in clouds
-            ]
-            if centers is not None:
-                centers = (centers.double().cpu() - self.origin) / self.unit
-            read = framed(read, frame, centers)
-        read = relative(read, self.origin if read is clouds else torch.zeros(()), dtype)
+        if centers is not None:
+            centers = (centers.double().cpu() - self.origin) / self.unit
         # the last row is zero, and padding refers to it
-        self.points = torch.zeros(int(sizes.sum()) + 1, read[0].shape[1], dtype=dtype)
-        torch.cat(read, out=self.points[:-1])
+        self.points = torch.zeros(
+            int(sizes.sum()) + 1, inputs_of(frame, self.features), dtype=dtype
+        )
+        places = self.points[:-1].split(self._counts)
+        for place, cloud in zip(places, self._read(clouds, frame, centers, dtype), strict=True):
+            place.copy_(cloud)
         self.points = self.points.to(device)
         self.sizes = sizes.to(device)
         self.offsets = (sizes.cumsum(0) - sizes).to(device)
+
+    def _read(
+        self, clouds: Sequence[Tensor], frame: Frame, centers: Tensor | None, dtype: torch.dtype
+    ) -> Iterator[Tensor]:
+        """Return what is read at the points of each cloud, one cloud after the other."""
+        if not self.in_units and frame == "absolute":
+            return relative(clouds, self.origin, dtype)
+        in_units = (
+            keep_weights((cloud.double().cpu() - self.origin) / self.unit, cloud)
+            for cloud in clouds
+        )
+        seen = (
+            framed([cloud], frame, None if centers is None else centers[i : i + 1])[0]
+            for i, cloud in enumerate(in_units)
+        )
+        return relative(seen, torch.zeros(()), dtype)
 
     #: Number of parts in which a batch is gathered.
     parts = 1
