@@ -67,7 +67,7 @@ def test_no_step_waits_for_the_device(degree, rng):
 
 
 def test_factors_of_small_clouds_are_narrow(rng):
-    """In parts, a factor has the columns that the part's clouds need, and the result is the same."""
+    """In parts, a factor has the columns that the part's clouds need; the result is the same."""
     fields = pf.gram_fields([rng.normal(size=(n, 20)) for n in (60, 5, 6, 7)], dimension=2)
     store = FieldStore(fields, degrees=(1,), dtype=torch.float64)
     small, large = store.gather_parts(torch.tensor([1, 2, 3, 0])).parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import shutil
 import tempfile
@@ -43,13 +44,14 @@ class ScratchNumbers:
         size = expected * dtype.itemsize
         try:
             folder = tempfile.gettempdir()
-            self._file: Any = tempfile.TemporaryFile()  # noqa: SIM115  (it is closed with self)
+            # closed with self; without a buffer, which could not be emptied on a full disk
+            self._file: Any = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
             free = shutil.disk_usage(folder).free
         except OSError as error:
             raise _cannot_write(error, size) from error
         if free < size:
             self._file.close()
-            raise _cannot_write(OSError(f"{free / 1e9:.1f} GB are free"), size)
+            raise _cannot_write(OSError(errno.ENOSPC, f"{free / 1e9:.1f} GB are free"), size)
 
     def append(self, values: Tensor) -> int:
         """Write numbers at the end, in order, and return the position of the first."""
@@ -58,8 +60,9 @@ class ScratchNumbers:
         start = self._count
         try:
             self._file.seek(start * self._dtype.itemsize)
-            self._file.write(content.data)
-            self._file.flush()  # an error of the disk is raised here, rather than when reading
+            left = memoryview(content.view(np.uint8).data)
+            while len(left):
+                left = left[self._file.write(left) :]
         except OSError as error:
             raise _cannot_write(error, (start + content.size) * self._dtype.itemsize) from error
         self._count += content.size
@@ -91,9 +94,9 @@ class ScratchNumbers:
 def _cannot_write(error: OSError, size: int) -> OSError:
     """Return an error that says what was to be written where."""
     folder = tempfile.tempdir or "the folder of temporary files"
-    reason = error.strerror or str(error)
     return OSError(
-        error.errno or 0,
-        f"a temporary file of {size / 1e9:.1f} GB cannot be written to {folder} ({reason}): set the "
-        "environment variable TMPDIR to a folder with more room, before Python starts",
+        error.errno,
+        f"a temporary file of {size / 1e9:.1f} GB cannot be written to {folder} "
+        f"({error.strerror}): set the environment variable TMPDIR to a folder with more room, "
+        "before Python starts",
     )
