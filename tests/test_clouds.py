@@ -92,6 +92,15 @@ def test_a_cloud_is_a_copy():
     assert float(cloud.max()) == 1.0
 
 
+def test_a_tensor_need_not_be_copied():
+    """It shares the memory of what is given, without its gradients."""
+    given = torch.eye(3, dtype=torch.float64, requires_grad=True)
+    [cloud] = as_clouds([given], copy=False)
+    assert cloud.data_ptr() == given.data_ptr()
+    assert not cloud.requires_grad
+    assert given.requires_grad
+
+
 def test_lists_are_checked_as_a_whole():
     good = np.eye(3)
     with pytest.raises(ValueError, match="cloud 1 has 4 features, cloud 0 has 3"):
