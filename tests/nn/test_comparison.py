@@ -12,13 +12,13 @@ from torch.func import functional_call, vmap
 
 from pointforms.exterior import compound
 from pointforms.nn import point_forms
+from pointforms.nn.batches import FormBatch
 from pointforms.nn.comparison import (
     compare,
     compare_by_metric,
     compare_by_slots,
     compare_pulled,
 )
-from pointforms.nn.form_batch import FormBatch
 from pointforms.nn.point_forms import PointForms
 
 B, N, D, R, H, FORMS = 2, 4, 4, 3, 3, 2

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import pointforms as pf
-from pointforms.nn.form_batch import FormBatch
+from pointforms.nn.batches import FormBatch
 from pointforms.nn.network import FeatureNorm, PointFormNetwork
 from pointforms.nn.readouts import READOUTS
 from pointforms.nn.stores import FieldStore

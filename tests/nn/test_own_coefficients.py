@@ -12,7 +12,7 @@ import pointforms as pf
 import pointforms.nn.point_forms as module_file
 from pointforms.estimators.stacking import Stack
 from pointforms.exterior import compound
-from pointforms.nn.form_batch import FormBatch
+from pointforms.nn.batches import FormBatch
 from pointforms.nn.own_coefficients import OwnCoefficients
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.stores import FieldStore

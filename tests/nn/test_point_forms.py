@@ -10,7 +10,7 @@ import torch
 from tests.helpers.numbers import random_rotation
 
 import pointforms as pf
-from pointforms.nn.form_batch import FormBatch
+from pointforms.nn.batches import FormBatch
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.stores import FieldStore
 

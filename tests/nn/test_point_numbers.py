@@ -8,7 +8,7 @@ import torch
 
 import pointforms as pf
 from pointforms.nn import point_numbers
-from pointforms.nn.form_batch import FormBatch
+from pointforms.nn.batches import FormBatch
 from pointforms.nn.point_numbers import NumbersInFile, NumbersInMemory, Tables
 from pointforms.nn.stores import FieldStore
 

@@ -1,6 +1,6 @@
 """Layers for networks of your own: learned forms, readouts, batches of Gram fields."""
 
-from pointforms.nn.form_batch import FormBatch
+from pointforms.nn.batches import FormBatch
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.pyg import AttachGramFactor, form_batch

@@ -8,7 +8,7 @@ from math import isfinite, log10
 import torch
 from torch import Tensor, nn
 
-from pointforms.nn.form_batch import FormBatch, FormParts
+from pointforms.nn.batches import FormBatch, FormParts
 from pointforms.nn.frames import Frame, inputs_of
 from pointforms.nn.origins import register_origin, register_unit
 from pointforms.nn.point_forms import CoefficientKind, PointForms, Sees

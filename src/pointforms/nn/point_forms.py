@@ -12,6 +12,7 @@ from torch.func import functional_call
 from torch.utils.checkpoint import checkpoint
 
 from pointforms.exterior import COMPOUND_MAX, check_degree, compound, pull
+from pointforms.nn.batches import FormBatch
 from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients, check_count
 from pointforms.nn.comparison import (
     compare,
@@ -21,7 +22,6 @@ from pointforms.nn.comparison import (
     compare_pulled,
     compare_wedges,
 )
-from pointforms.nn.form_batch import FormBatch
 from pointforms.nn.own_coefficients import OwnCoefficients
 from pointforms.support.options import shown
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from pointforms.exterior import COMPOUND_MAX
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.stream import FieldStream
-from pointforms.nn.form_batch import FormBatch, FormParts
+from pointforms.nn.batches import FormBatch, FormParts
 from pointforms.nn.frames import Frame, framed, inputs_of
 from pointforms.nn.origins import common_origin, relative
 from pointforms.nn.point_numbers import PointNumbers, Tables
