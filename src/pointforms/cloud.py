@@ -21,11 +21,12 @@ def as_cloud(
     *,
     distinct: bool = True,
     feature_names: Sequence[str] | None = None,
+    copy: bool = True,
 ) -> Tensor:
     """Check one cloud and return it as a finite floating-point tensor (n, D).
 
-    float32 stays float32, everything else becomes float64. The tensor is a copy, without gradients.
-    It carries the weights of its points, if those that are given do.
+    float32 stays float32, everything else becomes float64. The tensor is a copy, without gradients,
+    unless `copy` is False. It carries the weights of its points, if those that are given do.
 
     Parameters
     ----------
@@ -37,6 +38,8 @@ def as_cloud(
         Refuse clouds without two different points, which have no geometry.
     feature_names : sequence of str or None, default None
         Names of the columns for error messages.
+    copy : bool, default True
+        False returns a tensor of floating-point numbers as it is.
 
     Returns
     -------
@@ -50,7 +53,7 @@ def as_cloud(
     Traceback (most recent call last):
     ValueError: cloud 17 has shape (2,): expected (n, D)
     """
-    tensor = as_tensor(points, name)
+    tensor = as_tensor(points, name, keep_gradient=not copy).detach()
     if tensor.ndim != 2:
         hint = "; several clouds go to gram_fields" if tensor.ndim == 3 else ""
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}: expected (n, D){hint}")

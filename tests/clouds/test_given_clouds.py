@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import pointforms as pf
 from pointforms.clouds import Clouds, as_clouds, cloud_list, plain_clouds
@@ -65,3 +66,12 @@ class TestDataFrames:
     def test_numbered_columns_are_no_names(self):
         frames = [pd.DataFrame(np.eye(2))]
         assert cloud_list(frames) == frames
+
+
+def test_a_tensor_need_not_be_copied():
+    """It shares the memory of what is given, without its gradients."""
+    given = torch.eye(3, dtype=torch.float64, requires_grad=True)
+    [cloud] = as_clouds([given], copy=False)
+    assert cloud.data_ptr() == given.data_ptr()
+    assert not cloud.requires_grad
+    assert given.requires_grad

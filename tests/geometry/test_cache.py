@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import pointforms as pf
-import pointforms.geometry.gram as gram_module
+import pointforms.geometry.stream as stream_module
 
 SETTINGS = {"neighbors": 12, "spectrum": "projector"}
 
@@ -25,13 +25,13 @@ def clouds(rng) -> list[np.ndarray]:
 def computed(monkeypatch) -> list[int]:
     """Sizes of the batches that are really computed."""
     counts: list[int] = []
-    real = gram_module._fields_of_batch
+    real = stream_module._fields_of_batch
 
     def counting(points, settings):
         counts.append(len(points))
         return real(points, settings)
 
-    monkeypatch.setattr(gram_module, "_fields_of_batch", counting)
+    monkeypatch.setattr(stream_module, "_fields_of_batch", counting)
     return counts
 
 

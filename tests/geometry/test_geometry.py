@@ -10,7 +10,7 @@ import torch
 
 import pointforms as pf
 from pointforms.geometry import geometry as module
-from pointforms.geometry.gram import fields_of_geometry
+from pointforms.geometry.assemble import fields_of_geometry
 from pointforms.manifolds import sphere, torus
 
 OPTIONS = [

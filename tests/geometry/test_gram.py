@@ -65,7 +65,7 @@ def test_progress_goes_to_standard_error(rng, capsys):
 
 
 def test_every_cloud_is_checked_before_the_first_is_computed(rng, monkeypatch):
-    import pointforms.geometry.gram as module
+    import pointforms.geometry.stream as module
 
     def computed(*_):
         raise AssertionError("work was done before the check")

@@ -5,9 +5,10 @@ import pytest
 import torch
 
 import pointforms as pf
+from pointforms.nn.batches import FormBatch
 from pointforms.nn.network import FeatureNorm, PointFormNetwork
 from pointforms.nn.readouts import READOUTS
-from pointforms.nn.stores import FieldStore, FormBatch
+from pointforms.nn.stores import FieldStore
 
 D = 4
 

@@ -10,8 +10,9 @@ import torch
 from tests.helpers.numbers import random_rotation
 
 import pointforms as pf
+from pointforms.nn.batches import FormBatch
 from pointforms.nn.point_forms import PointForms
-from pointforms.nn.stores import FieldStore, FormBatch
+from pointforms.nn.stores import FieldStore
 
 D = 4
 

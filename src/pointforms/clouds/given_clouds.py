@@ -13,7 +13,9 @@ from pointforms.clouds.list_checks import checked_clouds, cloud_name, listed
 from pointforms.weights import keep_weights
 
 
-def as_clouds(clouds: Iterable[CloudLike] | Clouds, *, distinct: bool = True) -> list[Tensor]:
+def as_clouds(
+    clouds: Iterable[CloudLike] | Clouds, *, distinct: bool = True, copy: bool = True
+) -> list[Tensor]:
     """Check every cloud as :func:`as_cloud` does, and that all have the same features and device.
 
     Parameters
@@ -22,6 +24,8 @@ def as_clouds(clouds: Iterable[CloudLike] | Clouds, *, distinct: bool = True) ->
         The clouds.
     distinct : bool, default True
         Refuse clouds without two different points, which have no geometry.
+    copy : bool, default True
+        False returns tensors of floating-point numbers as they are.
 
     Returns
     -------
@@ -35,7 +39,9 @@ def as_clouds(clouds: Iterable[CloudLike] | Clouds, *, distinct: bool = True) ->
     ids, features = (
         (clouds.ids, clouds.feature_names) if isinstance(clouds, Clouds) else (None, None)
     )
-    return checked_clouds(listed(clouds), distinct=distinct, ids=ids, feature_names=features)
+    return checked_clouds(
+        listed(clouds), distinct=distinct, ids=ids, feature_names=features, copy=copy
+    )
 
 
 def check_each(clouds: Clouds) -> None:

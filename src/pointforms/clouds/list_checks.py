@@ -34,6 +34,7 @@ def checked_clouds(
     distinct: bool,
     ids: Sequence[str] | None,
     feature_names: Sequence[str] | None,
+    copy: bool = True,
 ) -> list[Tensor]:
     """Check every cloud as :func:`as_cloud` does, and that all have the same features and device.
 
@@ -49,13 +50,15 @@ def checked_clouds(
         Names of the clouds for error messages.
     feature_names : sequence of str or None
         Names of the columns for error messages.
+    copy : bool, default True
+        False returns tensors of floating-point numbers as they are.
 
     Returns
     -------
     list of Tensor, each of shape (n_i, D)
     """
     checked = [
-        as_cloud(c, cloud_name(i, ids), distinct=distinct, feature_names=feature_names)
+        as_cloud(c, cloud_name(i, ids), distinct=distinct, feature_names=feature_names, copy=copy)
         for i, c in enumerate(_in_common_order(clouds))
     ]
     first = checked[0]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
+
+from torch import Tensor
 
 from pointforms.clouds import as_clouds, cloud_list, plain_clouds
 from pointforms.estimators.units import Units
@@ -13,6 +15,7 @@ from pointforms.geometry.choice import Choice, Votes
 from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_fields
 from pointforms.geometry.settings import GramSettings
+from pointforms.geometry.stream import FieldStream, Group, field_stream
 from pointforms.weights import plain
 
 
@@ -45,25 +48,48 @@ def prepare_fields(
     units : Units or None, default None
         The units in which neighbours of clouds are searched. Gram fields are in units of their own.
     """
+    return stream_fields(clouds, settings, n_jobs, progress, cache, units).fields()
+
+
+def stream_fields(
+    clouds: Any,
+    settings: GramSettings,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    cache: str | os.PathLike[str] | None = None,
+    units: Units | None = None,
+    copy: bool = True,
+) -> FieldStream:
+    """Compute Gram fields as :func:`prepare_fields` does, in groups and while they are read.
+
+    With copy=False the fields have the points of the tensors that are given, not copies of them.
+    """
     clouds = cloud_list(clouds)
-    given: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "cache": cache}
-    if not (clouds and isinstance(clouds[0], GramField)):
-        if units is None or units.axes is not None or not units.in_geometry:
-            return gram_fields(clouds, **asdict(settings), **given)
-        points = plain_clouds(clouds)
-        fields = gram_fields(units.scaled(points), **asdict(settings), **given)
-        unit = units.unit[:, None]
-        return [
-            replace(
-                field,
-                points=plain(cloud),
-                factor=field.factor * unit.to(field.factor),
-                unit=units.unit,
-            )
-            for field, cloud in zip(fields, points, strict=True)
-        ]
-    _check_fields(clouds)
-    return _with_numbers_of(settings, clouds, given)
+    if clouds and isinstance(clouds[0], GramField):
+        _check_fields(clouds)
+        given: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "cache": cache}
+        return FieldStream.of(_with_numbers_of(settings, clouds, given))
+    if units is None or units.axes is not None or not units.in_geometry:
+        return field_stream(clouds, settings, n_jobs, progress, cache, copy=copy)
+    points = as_clouds(clouds, distinct=False, copy=copy)
+    own = units.scaled(points)
+    scaled = field_stream(own, settings, n_jobs, progress, cache, copy=False)
+    return FieldStream(points, scaled.width, _in_units_of_points(scaled.groups, points, units))
+
+
+def _in_units_of_points(
+    groups: Iterable[Group], points: Sequence[Tensor], units: Units
+) -> Iterator[Group]:
+    """Express fields that were estimated in scaled coordinates in those of the points."""
+    unit = units.unit[:, None]
+
+    def converted(i: int, field: GramField) -> GramField:
+        factor = field.factor * unit.to(field.factor)
+        return replace(field, points=plain(points[i]), factor=factor, unit=units.unit)
+
+    for rows, fields in groups:
+        yield rows, map(converted, rows, fields)
+        del fields  # before the next ones are computed
 
 
 class CommonGeometry:
@@ -86,7 +112,7 @@ class CommonGeometry:
             settings = replace(settings, neighbors=k, dimension=d)
             points = plain_clouds(clouds)
         else:
-            points = as_clouds(clouds)
+            points = as_clouds(clouds, copy=False)  # they are read now, and not kept
         settings.check_width(points[0].shape[1])
         self._votes = Votes(points, settings)
 

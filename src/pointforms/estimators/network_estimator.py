@@ -16,7 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.clouds import cloud_list
+from pointforms.estimators.allocator import return_freed_memory
 from pointforms.estimators.batch_centers import learn_batch_centers
 from pointforms.estimators.convergence import warn_if_never_improved
 from pointforms.estimators.ensemble import Ensemble, train_ensemble
@@ -31,6 +32,7 @@ from pointforms.estimators.targets import Targets
 from pointforms.estimators.trainer import train
 from pointforms.estimators.training_clouds import KnowsTrainingClouds
 from pointforms.estimators.units import Scale
+from pointforms.geometry.stream import points_of
 from pointforms.nn.average import first_member
 from pointforms.nn.frames import Frame
 from pointforms.support.options import Bounds, Count, Positive, RandomState
@@ -79,10 +81,14 @@ class NetworkEstimator(SavesItself, KnowsTrainingClouds, ScalesClouds, BaseEstim
         Once the estimator is fitted, features with names are put in the order of `fit`.
         """
 
+    def _stream(self, clouds: Any) -> Any:
+        """Return what `make_store` takes instead of what `prepare` returns, to need less memory."""
+        return self.prepare(clouds)
+
     @abstractmethod
     def make_store(
         self,
-        prepared: Sequence[Any],
+        prepared: Any,
         origin: Tensor | None = None,
         centers: Tensor | None = None,
     ) -> Store:
@@ -125,7 +131,7 @@ class NetworkEstimator(SavesItself, KnowsTrainingClouds, ScalesClouds, BaseEstim
             if key not in stores:
                 adapted = copy(self)
                 adapted.adapt([prepared[i] for i in training])
-                stores[key] = adapted.make_store(adapted.prepare(prepared))
+                stores[key] = adapted.make_store(adapted._stream(prepared))
         return [stores[training.tobytes()] for training in trainings]
 
     def train_parts(
@@ -251,12 +257,15 @@ class NetworkEstimator(SavesItself, KnowsTrainingClouds, ScalesClouds, BaseEstim
             groups = None if groups is None else groups[kept]
             batch = None if batch is None else batch[kept]
         self.adapt(clouds, batch)
-        prepared = self.prepare(clouds)
+        return_freed_memory()
+        prepared = self._stream(clouds)
         self._forget("batch_centers_", "oof_predictions_", "held_out_")
         self._forget("training_clouds_", "training_groups_")
         if batch is not None:
-            self.batch_centers_ = learn_batch_centers(plain_clouds(prepared), batch)
+            self.batch_centers_ = learn_batch_centers(points_of(prepared), batch)
         store = self._make_store_with(prepared, None, covariates, batch, kept, count)
+        del prepared  # the store has all that is needed
+        return_freed_memory()
         part = (np.arange(len(clouds)), self._seed())
         [fitted] = self.train_networks(store, targets, [part], groups, progress=self.progress)
         warn_if_never_improved([fitted], groups is not None, stacklevel=4)
@@ -277,7 +286,7 @@ class NetworkEstimator(SavesItself, KnowsTrainingClouds, ScalesClouds, BaseEstim
 
     def _make_store_with(
         self,
-        prepared: Sequence[Any],
+        prepared: Any,
         origin: Tensor | None,
         covariates: Any,
         batch: np.ndarray | None,
@@ -308,19 +317,24 @@ class NetworkEstimator(SavesItself, KnowsTrainingClouds, ScalesClouds, BaseEstim
         """Prepare clouds as :meth:`prepare`, and check that they are as wide as those of `fit`."""
         check_is_fitted(self, "model_")
         prepared = self.prepare(clouds)
-        width = plain_clouds(prepared)[0].shape[1]
+        self._check_prepared(prepared)
+        return prepared
+
+    def _check_prepared(self, prepared: Any) -> None:
+        """Raise an error unless prepared clouds are as wide as those of `fit`."""
+        width = points_of(prepared)[0].shape[1]
         if self.components is None:
             self._check_width(width)
         elif width != self.components:
             raise ValueError(f"the clouds have {width} features: expected {self.components}")
-        return prepared
 
     def _prediction_store(self, clouds: Any, covariates: Any = None, batch: Any = None) -> Store:
         check_is_fitted(self, "model_")
         clouds = cloud_list(clouds)
         count = len(clouds)
         batch = self._checked_batch(batch, count)
-        prepared = self.prepare_for_prediction(clouds)
+        prepared = self._stream(clouds)
+        self._check_prepared(prepared)
         origin: Any = first_member(self.model_).origin
         return self._make_store_with(prepared, origin, covariates, batch, np.arange(count), count)
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pointforms.cloud import features_of
 from pointforms.clouds import cloud_list, plain_clouds
-from pointforms.estimators.common_geometry import CommonGeometry, prepare_fields
+from pointforms.estimators.common_geometry import CommonGeometry, stream_fields
 from pointforms.estimators.covariates import (
     CovariateColumn,
     covariate_names,
@@ -34,6 +34,7 @@ from pointforms.estimators.training_clouds import HELD_OUT, TRAINING_CLOUDS, TRA
 from pointforms.exterior import check_degree
 from pointforms.geometry.field import GramField
 from pointforms.geometry.settings import GramSettings
+from pointforms.geometry.stream import FieldStream
 from pointforms.nn.average import first_member
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import Sees
@@ -131,10 +132,18 @@ class PointFormEstimator(PointFormOptions):
         list of GramField
             One per cloud.
         """
+        stream = self._stream(clouds)
+        # clouds that await their units keep their names, if they have any
+        return stream.fields() if isinstance(stream, FieldStream) else stream
+
+    def _stream(self, clouds: Any) -> Any:
+        """Return the fields of :meth:`prepare`, which are computed while a store is made of them.
+
+        Clouds that await their units are returned as they are.
+        """
         clouds = self._checked(clouds)
         if self._awaits_units():
-            awaiting: list[Any] = clouds  # with their names, if they have any
-            return awaiting
+            return clouds
         settings = GramSettings.among(self.get_params(deep=False))
         if settings.neighbors == "auto":
             settings = replace(settings, neighbors=getattr(self, "neighbors_", None) or "auto")
@@ -145,18 +154,19 @@ class PointFormEstimator(PointFormOptions):
             clouds = self._in_units(clouds)
         else:
             self._check_units_of(clouds)
-        return prepare_fields(
+        return stream_fields(
             clouds,
             settings,
             units=self.units,
             n_jobs=self.n_jobs,
             progress=self.progress,
             cache=self.cache,
+            copy=False,  # of the clouds, there is one already
         )
 
     def make_store(
         self,
-        prepared: Sequence[GramField],
+        prepared: Sequence[GramField] | FieldStream,
         origin: torch.Tensor | None = None,
         centers: torch.Tensor | None = None,
         covariates: torch.Tensor | None = None,
@@ -165,7 +175,7 @@ class PointFormEstimator(PointFormOptions):
 
         Parameters
         ----------
-        prepared : sequence of GramField
+        prepared : sequence of GramField, or FieldStream
             One per cloud.
         origin : Tensor or None, shape (D,), default None
             What is subtracted from the points: the origin of a trained network, or by default one
@@ -200,7 +210,7 @@ class PointFormEstimator(PointFormOptions):
             choice = common.choose(training.tolist())
             key = estimator.neighbors_, estimator.dimension_ = choice.neighbors, choice.dimension
             if key not in stores:
-                stores[key] = self.make_store(estimator.prepare(prepared))
+                stores[key] = self.make_store(estimator._stream(prepared))
             chosen.append(stores[key])
         return chosen
 
@@ -250,7 +260,7 @@ class PointFormEstimator(PointFormOptions):
 
     def _make_store_with(
         self,
-        prepared: Sequence[GramField],
+        prepared: Any,
         origin: torch.Tensor | None,
         covariates: Any,
         batch: np.ndarray | None,
@@ -341,9 +351,10 @@ class PointFormEstimator(PointFormOptions):
         """
         check_is_fitted(self, "model_")
         network: Any = first_member(self.model_)
-        fields = self.prepare_for_prediction(clouds)
-        centers = self._centers(fields, self._checked_batch(batch, len(fields)))
-        store = self.make_store(fields, network.origin, centers)
+        prepared = self._stream(clouds)
+        self._check_prepared(prepared)
+        centers = self._centers(prepared, self._checked_batch(batch, len(prepared)))
+        store = self.make_store(prepared, network.origin, centers)
         stacked = apply(
             network, store, lambda batch: torch.stack(network.comparison_matrices(batch), 1)
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from pointforms.clouds import plain_clouds
 from pointforms.estimators.batch_centers import batch_centers, without_batches
 from pointforms.estimators.per_cloud import one_per_cloud
 from pointforms.estimators.units import Scale, Units
+from pointforms.geometry.stream import points_of
 from pointforms.nn.frames import Frame, inputs_of
 from pointforms.support.cloud_estimator import TakesClouds
 
@@ -128,7 +128,7 @@ class ScalesClouds(TakesClouds):
             raise ValueError(f'batch is used by frame="batch" only: frame is {self.frame!r}')
         return one_per_cloud("batch", batch, count)
 
-    def _centers(self, prepared: Sequence[Any], batch: np.ndarray | None) -> Tensor | None:
+    def _centers(self, prepared: Any, batch: np.ndarray | None) -> Tensor | None:
         if batch is None:
             return None
-        return batch_centers(plain_clouds(prepared), batch, self.batch_centers_)
+        return batch_centers(points_of(prepared), batch, self.batch_centers_)

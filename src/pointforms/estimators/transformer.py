@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.clouds import cloud_list
 from pointforms.estimators.batch_centers import learn_batch_centers
 from pointforms.estimators.fits import Fit, Fitted
 from pointforms.estimators.per_cloud import check_groups, checked_weights
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.targets import targets_of
+from pointforms.geometry.stream import points_of
 from pointforms.nn.average import AverageNetwork
 from pointforms.support.options import Bounds
 
@@ -108,9 +109,9 @@ class PointFormTransformer(
         self._forget("batch_centers_", "covariates_", "oof_predictions_")
         self._forget("held_out_", "training_clouds_", "training_groups_")
         self.adapt(clouds, batch)
-        prepared = self.prepare(clouds)
+        prepared = self._stream(clouds)
         if batch is not None:
-            self.batch_centers_ = learn_batch_centers(plain_clouds(prepared), batch)
+            self.batch_centers_ = learn_batch_centers(points_of(prepared), batch)
         store = self.make_store(prepared, centers=self._centers(prepared, batch))
         if self.components is None:
             self.n_features_in_ = store.features

@@ -83,7 +83,8 @@ class Units:
         """
         points = torch.cat([cloud.double().cpu() for cloud in clouds])
         mass = pooled_weights([weights_of(c) for c in clouds], [len(c) for c in clouds])
-        largest, deviation = points.abs().amax(0), weighted_deviation(points, mass)
+        largest = torch.maximum(points.amax(0), -points.amin(0))  # without a copy of all points
+        deviation = weighted_deviation(points, mass)
         if not bool(torch.isfinite(deviation).all()):
             raise ValueError(
                 f"the clouds have values up to {float(largest.max()):.3g}: their spread overflows"
@@ -92,7 +93,7 @@ class Units:
         varies = deviation > _CONSTANT * rounding
         # clouds far from 0 have the same unit as near 0, to the last digit
         shift = _round_near(weighted_mean(points, mass), torch.where(varies, deviation, 1.0))
-        points = points - shift
+        points -= shift
         center, deviation = weighted_mean(points, mass), weighted_deviation(points, mass)
         unit = deviation
         if scale is None:

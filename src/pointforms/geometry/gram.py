@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import replace
-from numbers import Integral
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-import torch
 from torch import Tensor
 
 from pointforms.cloud import CloudLike
-from pointforms.clouds import Clouds, as_clouds
-from pointforms.geometry.assemble import fields_of_geometry
-from pointforms.geometry.batches import batches
-from pointforms.geometry.cache import FieldCache
+from pointforms.clouds import Clouds
 from pointforms.geometry.choice import Votes
-from pointforms.geometry.estimate import estimate_geometry
 from pointforms.geometry.field import GramField
 from pointforms.geometry.geometry import Geometry, weighted_cloud
 from pointforms.geometry.large import large_field, suits_large_field
@@ -32,9 +24,9 @@ from pointforms.geometry.settings import (
     Spectrum,
     documents_options,
 )
-from pointforms.support.progress import track
+from pointforms.geometry.stream import field_stream
 from pointforms.support.suggestions import suggests_parameters
-from pointforms.weights import relative_weights, weights_of
+from pointforms.weights import weights_of
 
 
 @suggests_parameters
@@ -182,71 +174,4 @@ def gram_fields(
     [40, 60]
     """
     settings = GramSettings.among(locals())
-    workers = _check_jobs(n_jobs)
-    checked = as_clouds(clouds)
-    settings.check_width(checked[0].shape[1])
-    store = None if cache is None else FieldCache(Path(cache))
-
-    choice = Votes(checked, settings).choose(progress=progress)
-    choice.warn_if_doubtful()
-    resolved = choice.applied_to(settings)
-    fields: list[GramField | None] = [None] * len(checked)
-    if store is not None:
-        with track(len(checked), "Reading the cache", progress) as advance:
-            for i, cloud in enumerate(checked):
-                fields[i] = store.load(cloud, resolved)
-                advance(1)
-    missing = [i for i, field in enumerate(fields) if field is None]
-
-    def compute(rows: list[int]) -> int:
-        computed = _fields_of_batch([checked[i] for i in rows], resolved)
-        for i, field in zip(rows, computed, strict=True):
-            fields[i] = field
-            if store is not None:
-                store.save(checked[i], resolved, field)
-        return len(rows)
-
-    with track(len(missing), "Gram fields", progress) as advance:
-        for count in _run(compute, batches(checked, missing, choice.neighbors), workers):
-            advance(count)
-    return [
-        replace(field, settings=settings, agreement=choice.agreement)
-        for field in fields
-        if field is not None
-    ]
-
-
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
-
-
-def _run(
-    compute: Callable[[_Item], _Result], items: list[_Item], workers: int
-) -> Iterator[_Result]:
-    if workers == 1 or len(items) < 2:
-        yield from map(compute, items)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(compute, items)
-
-
-def _check_jobs(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
-    if not whole or n_jobs == 0 or n_jobs < -1:
-        raise ValueError(f"n_jobs={n_jobs!r}: expected None, -1 or a positive whole number")
-    return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
-
-
-def _fields_of_batch(clouds: list[Tensor], settings: GramSettings) -> list[GramField]:
-    """Compute the Gram fields of a batch of clouds of one size, all with weights or without."""
-    if len(clouds) == 1 and suits_large_field(clouds[0], settings):
-        return [replace(large_field(clouds[0], settings), weights=weights_of(clouds[0]))]
-    points = torch.stack(clouds)
-    masses = [own for own in map(relative_weights, clouds) if own is not None]
-    geometry = estimate_geometry(points, settings, mass=torch.stack(masses) if masses else None)
-    return [
-        replace(field, weights=weights_of(cloud))
-        for field, cloud in zip(fields_of_geometry(points, geometry, settings), clouds, strict=True)
-    ]
+    return field_stream(clouds, settings, n_jobs, progress, cache).fields()

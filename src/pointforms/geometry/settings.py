@@ -167,6 +167,13 @@ class GramSettings:
             raise ValueError('neighbors="auto" must be resolved for a cloud first')
         return min(n, self.neighbors)
 
+    def factor_width(self, n: int, features: int) -> int:
+        """Return the number of columns of the factor of a cloud of n points, unless points tie."""
+        limits = [self.list_length(n), features, self.rank or features]
+        if self.spectrum == "projector" and isinstance(self.dimension, int):
+            limits.append(self.dimension)
+        return min(limits)
+
     def density_list_length(self, n: int) -> int:
         """Return k₀ in a cloud of n points."""
         k = self.list_length(n)

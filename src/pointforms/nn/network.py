@@ -8,11 +8,11 @@ from math import isfinite, log10
 import torch
 from torch import Tensor, nn
 
+from pointforms.nn.batches import FormBatch, FormParts
 from pointforms.nn.frames import Frame, inputs_of
 from pointforms.nn.origins import register_origin, register_unit
 from pointforms.nn.point_forms import CoefficientKind, PointForms, Sees
 from pointforms.nn.readouts import READOUTS, ReadoutName, readout_width
-from pointforms.nn.stores import FormBatch, FormParts
 
 # What a batch takes off the weight of all clouds before it.
 _MOMENTUM = 0.1

@@ -7,7 +7,7 @@ points share has to be subtracted first, in double precision.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -65,19 +65,23 @@ def _default_unit(network: Any, state: dict[str, Tensor], prefix: str, *_: Any) 
     state.setdefault(f"{prefix}unit", torch.ones(unit.shape, dtype=unit.dtype))
 
 
-def relative(clouds: Sequence[Tensor], origin: Tensor, dtype: torch.dtype) -> list[Tensor]:
-    """Return clouds as differences from an origin, rounded to `dtype`, on the CPU."""
-    if bool(origin.any()):
-        clouds = [cloud.to("cpu", torch.float64) - origin for cloud in clouds]
+def relative(clouds: Iterable[Tensor], origin: Tensor, dtype: torch.dtype) -> Iterator[Tensor]:
+    """Yield clouds as differences from an origin, rounded to `dtype`, on the CPU.
+
+    After the last of them, an error is raised if the largest values exceed the range of `dtype`.
+    """
+    far, largest = bool(origin.any()), []
+    for cloud in clouds:
+        difference = cloud.to("cpu", torch.float64) - origin if far else cloud
+        largest.append(float(difference.abs().max()))
+        yield difference.to("cpu", dtype)
     if dtype.is_floating_point:
-        largest = [float(cloud.abs().max()) for cloud in clouds]
-        limits, i = torch.finfo(dtype), max(range(len(clouds)), key=largest.__getitem__)
+        limits, i = torch.finfo(dtype), max(range(len(largest)), key=largest.__getitem__)
         if largest[i] > limits.max or 0 < largest[i] < limits.tiny:
             raise ValueError(
                 f"cloud {i} has values up to {largest[i]:.3g}, outside of the range of {dtype}: "
                 "rescale the features, or use dtype='float64'"
             )
-    return [cloud.to("cpu", dtype) for cloud in clouds]
 
 
 def _warn_of_lost_digits(largest: Tensor, extent: Tensor, dtype: torch.dtype) -> None:

@@ -12,6 +12,7 @@ from torch.func import functional_call
 from torch.utils.checkpoint import checkpoint
 
 from pointforms.exterior import COMPOUND_MAX, check_degree, compound, pull
+from pointforms.nn.batches import FormBatch
 from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients, check_count
 from pointforms.nn.comparison import (
     compare,
@@ -22,7 +23,6 @@ from pointforms.nn.comparison import (
 )
 from pointforms.nn.own_coefficients import OwnCoefficients
 from pointforms.nn.slots import compare_by_slots
-from pointforms.nn.stores import FormBatch
 from pointforms.support.options import shown
 
 CoefficientKind = Literal["dense", "wedge"]

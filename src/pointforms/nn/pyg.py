@@ -10,7 +10,8 @@ from torch import Tensor
 
 from pointforms.geometry.field import Measure
 from pointforms.geometry.gram import gram_field
-from pointforms.nn.stores import FormBatch, pad
+from pointforms.nn.batches import FormBatch
+from pointforms.nn.stores import pad
 
 
 @dataclass(eq=False)

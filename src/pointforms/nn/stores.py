@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import comb
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from math import comb, prod
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.clouds import plain_clouds
-from pointforms.exterior import COMPOUND_MAX, compound
+from pointforms.exterior import COMPOUND_MAX
 from pointforms.geometry.field import GramField, Measure
-from pointforms.nn.frames import Frame, framed
+from pointforms.geometry.stream import FieldStream
+from pointforms.nn.batches import FormBatch, FormParts
+from pointforms.nn.frames import Frame, framed, inputs_of
 from pointforms.nn.origins import common_origin, relative
+from pointforms.nn.point_numbers import PointNumbers, Tables
+from pointforms.nn.prepared_forms import compound_fits, prepared_compounds, prepared_metrics
 from pointforms.support.weighted_statistics import (
     pooled_weights,
     weighted_deviation,
@@ -22,82 +24,9 @@ from pointforms.support.weighted_statistics import (
 )
 from pointforms.weights import keep_weights, relative_weights, weights_of
 
-# Most numbers in the compound factors of all clouds together: 1 GB in single precision.
-_MAX_PREPARED = 1 << 28
-# Most numbers per point that are read faster than they are done without; a factor is read twice.
-_WORTHWHILE = 1 << 12
 # Number of parts of a batch, for 1-forms and for others, which compute more per point; where more
 # than this share of the batch would be padding otherwise.
 _PARTS, _PADDING = (2, 4), 0.2
-
-
-class FormBatch(NamedTuple):
-    """A batch of B clouds with their Gram factors, padded to n points each.
-
-    A tuple, so that torch.func can map over stacked batches.
-
-    Attributes
-    ----------
-    points : Tensor, shape (..., B, n, R)
-        What the network reads at the points, as their store has it: R = D numbers, or 2 D for
-        frame="both".
-    factor : Tensor, shape (..., B, n, D, r)
-        Gram factors V, with G = V Vᵀ.
-    weights : Tensor, shape (..., B, n)
-        The measure μ; zero on padding.
-    compounds : dict of int to Tensor, default empty
-        Compound factors ΛᵏV of shape (..., B, n, C(D, k), C(r, k)), by degree k, where they were
-        computed beforehand.
-    metrics : dict of int to Tensor, default empty
-        Weighted k-th Gram matrices μ ΛᵏV ΛᵏVᵀ of shape (..., B, n, C(D, k), C(D, k)), by degree,
-        where these are cheaper.
-    covariates : tuple of Tensor, default empty
-        Nothing, or one tensor (..., B, c) of numbers that belong to whole clouds.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from pointforms import nn
-    >>> points, factor = torch.rand(4, 10, 3), torch.rand(4, 10, 3, 2)
-    >>> batch = nn.FormBatch(points, factor, weights=torch.full((4, 10), 0.1))
-    >>> nn.PointForms(features=3, forms=5)(batch, batch.points).shape
-    torch.Size([4, 5, 5])
-    """
-
-    points: Tensor
-    factor: Tensor
-    weights: Tensor
-    compounds: dict[int, Tensor] = {}  # noqa: RUF012  (nothing writes to it)
-    metrics: dict[int, Tensor] = {}  # noqa: RUF012
-    covariates: tuple[Tensor, ...] = ()
-
-
-class FormParts(NamedTuple):
-    """A batch in parts, each with clouds of similar size, so that little of it is padding.
-
-    Attributes
-    ----------
-    parts : tuple of FormBatch
-        The clouds of the batch, one part after the other.
-    """
-
-    parts: tuple[FormBatch, ...]
-
-    @property
-    def covariates(self) -> tuple[Tensor, ...]:
-        """Covariates of all clouds, as in a batch."""
-        return tuple(
-            torch.cat(values, -2)
-            for values in zip(*(part.covariates for part in self.parts), strict=True)
-        )
-
-
-def compound_fits(features: int, rank: int, degree: int, points: int) -> bool:
-    """Return whether to prepare compound factors: they save time, and those of all points fit."""
-    height, width = comb(features, degree), comb(rank, degree)
-    return (
-        height * min(height, 2 * width) <= _WORTHWHILE and height * width * points <= _MAX_PREPARED
-    )
 
 
 class PointStore:
@@ -145,22 +74,34 @@ class PointStore:
         self.origin = common_origin(clouds) if origin is None else origin.double().cpu()
         self.in_units = unit is not None
         self.unit = torch.ones(self.features).double() if unit is None else unit.double().cpu()
-        read: Sequence[Tensor] = clouds
-        if unit is not None or frame != "absolute":
-            read = [
-                keep_weights((cloud.double().cpu() - self.origin) / self.unit, cloud)
-                for cloud in clouds
-            ]
-            if centers is not None:
-                centers = (centers.double().cpu() - self.origin) / self.unit
-            read = framed(read, frame, centers)
-        read = relative(read, self.origin if read is clouds else torch.zeros(()), dtype)
+        if centers is not None:
+            centers = (centers.double().cpu() - self.origin) / self.unit
         # the last row is zero, and padding refers to it
-        self.points = torch.zeros(int(sizes.sum()) + 1, read[0].shape[1], dtype=dtype)
-        torch.cat(read, out=self.points[:-1])
+        self.points = torch.zeros(
+            int(sizes.sum()) + 1, inputs_of(frame, self.features), dtype=dtype
+        )
+        places = self.points[:-1].split(self._counts)
+        for place, cloud in zip(places, self._read(clouds, frame, centers, dtype), strict=True):
+            place.copy_(cloud)
         self.points = self.points.to(device)
         self.sizes = sizes.to(device)
         self.offsets = (sizes.cumsum(0) - sizes).to(device)
+
+    def _read(
+        self, clouds: Sequence[Tensor], frame: Frame, centers: Tensor | None, dtype: torch.dtype
+    ) -> Iterator[Tensor]:
+        """Return what is read at the points of each cloud, one cloud after the other."""
+        if not self.in_units and frame == "absolute":
+            return relative(clouds, self.origin, dtype)
+        in_units = (
+            keep_weights((cloud.double().cpu() - self.origin) / self.unit, cloud)
+            for cloud in clouds
+        )
+        seen = (
+            framed([cloud], frame, None if centers is None else centers[i : i + 1])[0]
+            for i, cloud in enumerate(in_units)
+        )
+        return relative(seen, torch.zeros(()), dtype)
 
     #: Number of parts in which a batch is gathered.
     parts = 1
@@ -223,12 +164,15 @@ class PointStore:
 
 
 class FieldStore(PointStore):
-    """Gram fields of many clouds in flat tensors, from which batches are gathered.
+    """Gram fields of many clouds, from which batches are gathered.
+
+    Geometry of up to 1 GB is kept in memory, and what is beyond that in a temporary file. Batches
+    are the same, to the last digit.
 
     Parameters
     ----------
-    fields : sequence of GramField
-        One per cloud.
+    fields : sequence of GramField, or FieldStream
+        One per cloud. Those of a stream are not kept.
     measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
         Weights of the points in a comparison matrix.
     degrees : sequence of int, default ()
@@ -266,7 +210,7 @@ class FieldStore(PointStore):
 
     def __init__(
         self,
-        fields: Sequence[GramField],
+        fields: Sequence[GramField] | FieldStream,
         measure: Measure = "uniform",
         degrees: Sequence[int] = (),
         dtype: torch.dtype = torch.float32,
@@ -277,55 +221,69 @@ class FieldStore(PointStore):
         centers: Tensor | None = None,
         covariates: Tensor | None = None,
     ) -> None:
-        points = plain_clouds(fields)
+        stream = fields if isinstance(fields, FieldStream) else FieldStream.of(fields)
+        points = stream.points
         super().__init__(points, dtype, device, origin, unit, frame, centers)
         self.covariates = () if covariates is None else (covariates.to(device, dtype),)
-        width = max(f.factor.shape[-1] for f in fields)
-        features, total = self.features, len(self.points) - 1
-        self.factor = torch.zeros(total + 1, features, width, dtype=dtype)
+        total = len(self.points) - 1
         self.weights = torch.zeros(total + 1, dtype=dtype)
-        start = 0
-        for one in fields:
-            rows = slice(start, start + len(one))
-            factor = one.factor if unit is None else one.factor.cpu() / self.unit[:, None]
-            self.factor[rows, :, : factor.shape[-1]] = factor.to("cpu", dtype)
-            self.weights[rows] = one.measure(measure).to("cpu", dtype)
-            start += len(one)
-        largest = {"factor": self.factor.abs().max(), f"measure={measure!r}": self.weights.max()}
-        for name, value in largest.items():
+        self._ranks = torch.zeros(len(points), dtype=torch.long)
+        tables = Tables(self._counts, dtype, device)
+        self.factor = self._write_fields(stream, measure, unit, tables)
+        width = self.factor.shape[-1]
+        # of clouds whose points differ in weight, heavy points are drawn more often: otherwise a
+        # few of them, or none, would stand for most of the cloud
+        self._by_measure: Tensor | None = None
+        if self._mass is not None:
+            unequal = [relative_weights(one) is not None for one in points]
+            totals = [part.sum() for part in self.weights[:-1].split(self._counts)]
+            totals = [total * own for total, own in zip(totals, unequal, strict=True)]
+            self._by_measure = torch.stack(totals).to(device)
+        self.weights = self.weights.to(device)
+        padding = 1 - total / (len(points) * max(self._counts))
+        self.parts = _PARTS[max(degrees, default=1) > 1] if padding > _PADDING else 1
+        # forms of a degree whose compounds are too large are compared in blocks of points, which
+        # the backward pass computes again; torch.func cannot map over that
+        self.stackable = all(
+            k < 2 or comb(self.features, k) * comb(width, k) <= COMPOUND_MAX for k in degrees
+        )
+        self.compounds: dict[int, PointNumbers] = {}
+        self.metrics: dict[int, PointNumbers] = {}
+        for k in degrees:
+            if k >= 1 and compound_fits(self.features, width, k, total):
+                if comb(self.features, k) < self._typical_width(k):
+                    self.metrics[k] = prepared_metrics(self.factor, self.weights, k, tables)
+                elif k >= 2:
+                    self.compounds[k] = prepared_compounds(self.factor, k, tables)
+        # a batch has the factor, unless all forms are compared by what was prepared
+        prepared = self.compounds.keys() | self.metrics.keys() | {0}
+        self._needs_factor = not degrees or not set(degrees) <= prepared
+
+    def _write_fields(
+        self, stream: FieldStream, measure: Measure, unit: Tensor | None, tables: Tables
+    ) -> PointNumbers:
+        """Keep the factor and the measure of every field, and return the factors."""
+        dtype = self.weights.dtype
+        factors = tables.empty(self.features, stream.width)
+        largest = torch.zeros((), dtype=dtype)
+        ends = self._host_sizes.cumsum(0).tolist()
+        for rows, fields in stream.groups:
+            for i, one in zip(rows, fields, strict=True):
+                factor = one.factor if unit is None else one.factor.cpu() / self.unit[:, None]
+                factor = factor.to("cpu", dtype)
+                factors.write(i, factor)
+                largest = torch.maximum(largest, torch.linalg.vector_norm(factor, torch.inf))
+                self._ranks[i] = factor.shape[-1]
+                self.weights[ends[i] - len(one) : ends[i]] = one.measure(measure).to("cpu", dtype)
+            del fields  # before the next ones are computed
+        for name, value in (("factor", largest), (f"measure={measure!r}", self.weights.max())):
             if not bool(torch.isfinite(value)) or (value == 0 and name != "factor"):
                 raise ValueError(
                     f"{name} is beyond the range of {dtype}: rescale the features, or use "
                     "dtype='float64'"
                 )
-        # of clouds whose points differ in weight, heavy points are drawn more often: otherwise a
-        # few of them, or none, would stand for most of the cloud
-        self._by_measure: Tensor | None = None
-        if self._mass is not None:
-            unequal = [relative_weights(one) is not None for one in fields]
-            totals = [part.sum() for part in self.weights[:-1].split(self._counts)]
-            totals = [total * own for total, own in zip(totals, unequal, strict=True)]
-            self._by_measure = torch.stack(totals).to(device)
-        self.factor, self.weights = self.factor.to(device), self.weights.to(device)
-        padding = 1 - total / (len(points) * max(map(len, points)))
-        self.parts = _PARTS[max(degrees, default=1) > 1] if padding > _PADDING else 1
-        self._ranks = torch.tensor([one.factor.shape[-1] for one in fields])
-        # forms of a degree whose compounds are too large are compared in blocks of points, which
-        # the backward pass computes again; torch.func cannot map over that
-        self.stackable = all(
-            k < 2 or comb(features, k) * comb(width, k) <= COMPOUND_MAX for k in degrees
-        )
-        self.compounds, self.metrics = {}, {}
-        for k in degrees:
-            if k >= 1 and compound_fits(features, width, k, total):
-                if comb(features, k) < self._typical_width(k):
-                    L = compound(self.factor, k)
-                    self.metrics[k] = L @ L.mT * self.weights[:, None, None]
-                elif k >= 2:
-                    self.compounds[k] = compound(self.factor, k)
-        # a batch has the factor, unless all forms are compared by what was prepared
-        prepared = self.compounds.keys() | self.metrics.keys() | {0}
-        self._needs_factor = not degrees or not set(degrees) <= prepared
+        factors.finish()
+        return factors
 
     def _typical_width(self, degree: int) -> float:
         """Return what two products with a compound factor cost, in columns of one with a metric.
@@ -356,7 +314,7 @@ class FieldStore(PointStore):
     def numbers(self) -> int:
         """Return how many numbers of geometry a batch holds per point."""
         prepared = (self.factor, *self.compounds.values(), *self.metrics.values())
-        return sum(values[0].numel() for values in prepared)
+        return sum(prod(numbers.shape) for numbers in prepared)
 
     def gather(self, index: Tensor, rows: Tensor | None = None) -> FormBatch:
         """Gather a batch of clouds.
@@ -375,12 +333,16 @@ class FieldStore(PointStore):
         FormBatch
             Padded to the largest of the clouds.
         """
-        widest = int(self._ranks[index.cpu()].max())
+        on_host = index.cpu()
         place, _ = self.places(index, rows)
         index = index.to(self.sizes.device)
         weights = self.weights[place]
-        compounds = {k: values[place] for k, values in self.compounds.items()}
-        metrics = {k: values[place] for k, values in self.metrics.items()}
+
+        def tables(numbers: PointNumbers, width: int | None = None) -> Tensor:
+            return numbers.gather(on_host, rows, place, width or numbers.shape[-1])
+
+        compounds = {k: tables(numbers) for k, numbers in self.compounds.items()}
+        metrics = {k: tables(numbers) for k, numbers in self.metrics.items()}
         if rows is not None:
             sizes = self.sizes[index].unsqueeze(-1)
             whole = (sizes / rows.shape[-1]).clamp_min(1.0).to(weights.dtype)
@@ -393,9 +355,9 @@ class FieldStore(PointStore):
             metrics = {k: values * whole[..., None, None] for k, values in metrics.items()}
         covariates = tuple(values[index] for values in self.covariates)
         if self._needs_factor:
-            factor = self.factor[..., :widest][place]
+            factor = tables(self.factor, int(self._ranks[on_host].max()))
         else:  # zeros that take no memory
-            factor = self.factor[-1].expand(*place.shape, -1, -1)
+            factor = weights.new_zeros(self.factor.shape).expand(*place.shape, -1, -1)
         return FormBatch(self.points[place], factor, weights, compounds, metrics, covariates)
 
     def gather_parts(self, index: Tensor) -> FormParts:

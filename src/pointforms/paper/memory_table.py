@@ -25,7 +25,8 @@ from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_field
 from pointforms.models.registry import COMPARED_GEOMETRY
 from pointforms.nn.point_forms import CoefficientKind, PointForms
-from pointforms.nn.stores import FieldStore, compound_fits
+from pointforms.nn.prepared_forms import compound_fits
+from pointforms.nn.stores import FieldStore
 from pointforms.support.formatting import binary_size, thousands
 from pointforms.support.peak_memory import can_reset, memory, peak, reset_peak
 from pointforms.support.table import Column, Table
@@ -185,9 +186,8 @@ def _stored(field: GramField, width: int, degree: int, points: int) -> int:
     """Bytes per point in a FieldStore of `points` points, from one of a single cloud."""
     fits = compound_fits(field.points.shape[1], width, degree, points)
     store = FieldStore([field], degrees=(degree,) if fits else ())
-    held = [store.points, store.weights, store.factor]
-    held += [*store.compounds.values(), *store.metrics.values()]
-    return sum(tensor[0].numel() * tensor.element_size() for tensor in held)
+    numbers = store.points.shape[1] + 1 + store.numbers()  # with the weight
+    return numbers * store.points.element_size()
 
 
 def _measured(cloud: np.ndarray, degrees: Sequence[int]) -> dict[str, int]:

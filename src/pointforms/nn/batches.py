@@ -1,0 +1,69 @@
+"""Padded batches of clouds with their geometry, which networks read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class FormBatch(NamedTuple):
+    """A batch of B clouds with their Gram factors, padded to n points each.
+
+    A tuple, so that torch.func can map over stacked batches.
+
+    Attributes
+    ----------
+    points : Tensor, shape (..., B, n, R)
+        What the network reads at the points, as their store has it: R = D numbers, or 2 D for
+        frame="both".
+    factor : Tensor, shape (..., B, n, D, r)
+        Gram factors V, with G = V Vᵀ.
+    weights : Tensor, shape (..., B, n)
+        The measure μ; zero on padding.
+    compounds : dict of int to Tensor, default empty
+        Compound factors ΛᵏV of shape (..., B, n, C(D, k), C(r, k)), by degree k, where they were
+        computed beforehand.
+    metrics : dict of int to Tensor, default empty
+        Weighted k-th Gram matrices μ ΛᵏV ΛᵏVᵀ of shape (..., B, n, C(D, k), C(D, k)), by degree,
+        where these are cheaper.
+    covariates : tuple of Tensor, default empty
+        Nothing, or one tensor (..., B, c) of numbers that belong to whole clouds.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointforms import nn
+    >>> points, factor = torch.rand(4, 10, 3), torch.rand(4, 10, 3, 2)
+    >>> batch = nn.FormBatch(points, factor, weights=torch.full((4, 10), 0.1))
+    >>> nn.PointForms(features=3, forms=5)(batch, batch.points).shape
+    torch.Size([4, 5, 5])
+    """
+
+    points: Tensor
+    factor: Tensor
+    weights: Tensor
+    compounds: dict[int, Tensor] = {}  # noqa: RUF012  (nothing writes to it)
+    metrics: dict[int, Tensor] = {}  # noqa: RUF012
+    covariates: tuple[Tensor, ...] = ()
+
+
+class FormParts(NamedTuple):
+    """A batch in parts, each with clouds of similar size, so that little of it is padding.
+
+    Attributes
+    ----------
+    parts : tuple of FormBatch
+        The clouds of the batch, one part after the other.
+    """
+
+    parts: tuple[FormBatch, ...]
+
+    @property
+    def covariates(self) -> tuple[Tensor, ...]:
+        """Covariates of all clouds, as in a batch."""
+        return tuple(
+            torch.cat(values, -2)
+            for values in zip(*(part.covariates for part in self.parts), strict=True)
+        )
