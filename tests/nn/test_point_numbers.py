@@ -83,7 +83,7 @@ def in_file(monkeypatch):
     return limit
 
 
-@pytest.mark.parametrize("degrees", [(), (1,), (2,), (0, 1, 2), (3,)])
+@pytest.mark.parametrize("degrees", [(), (1,), (2,), (0, 1, 2), (3,), (9,)])
 @pytest.mark.parametrize("rank", [None, 2])
 def test_batches_are_the_same_in_a_file(fields, in_file, degrees, rank):
     if rank is not None:

@@ -57,7 +57,7 @@ def prepared_metrics(
 def _blocks(factor: PointNumbers, degree: int, tables: Tables) -> Iterator[tuple[range, Tensor]]:
     """Yield consecutive clouds, and the factors of all their points."""
     rows, width = comb(factor.shape[0], degree), comb(factor.shape[1], degree)
-    most = _BLOCK // (rows * max(rows, width))
+    most = _BLOCK // max(1, rows * max(rows, width))  # there are no forms of degrees above D
     first, points = 0, 0
     for i, size in enumerate(tables.sizes):
         if i > first and points + size > most:
