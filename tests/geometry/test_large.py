@@ -61,8 +61,8 @@ def large(monkeypatch: pytest.MonkeyPatch):
             "large._REORDERED": 1500,
         }.items():
             monkeypatch.setattr(f"pointforms.geometry.{name}", value)
-        for name in ("Geometry", "estimate_geometry"):  # fields are not computed all at once
-            monkeypatch.setattr(f"pointforms.geometry.gram.{name}", None)
+        for name in ("gram.Geometry", "stream.estimate_geometry"):  # no field is computed at once
+            monkeypatch.setattr(f"pointforms.geometry.{name}", None)
 
     return make
 

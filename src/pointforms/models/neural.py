@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -10,14 +9,13 @@ from pkgutil import resolve_name
 from typing import Any, ClassVar, Literal, Self
 
 import torch
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from pointforms.clouds import cloud_list
-from pointforms.estimators import PointFormClassifier, saving
+from pointforms.estimators import PointFormClassifier
 from pointforms.estimators.fits import Fit, Store
 from pointforms.estimators.network_classifier import NetworkClassifier
-from pointforms.estimators.saved_networks import restore_baseline, save_network
+from pointforms.estimators.saved_networks import restore_baseline
 from pointforms.estimators.saved_state import SavedState
 from pointforms.estimators.saved_values import Attribute, Labels
 from pointforms.estimators.targets import Targets
@@ -218,26 +216,7 @@ class NeuralClassifier(NetworkClassifier):
     def _standardize(self, model: Any, store: Any, fit: Fit) -> None:
         model.standardize(*store.moments(fit.train), store.origin)
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the fitted classifier to a folder: safetensors and JSON, no pickle.
-
-        :func:`pointforms.load` reads it. A model that is already there is replaced in one step.
-
-        Parameters
-        ----------
-        folder : path-like
-            A folder that is empty, holds a saved model, or does not exist.
-        """
-        check_is_fitted(self, "model_")
-        saving.save(self, folder)
-
-    def _to_saved(self) -> SavedState:
-        return save_network(self)
-
     @classmethod
     def _from_saved(cls, state: SavedState) -> Self:
         restored: Self = restore_baseline(cls, state)
         return restored
-
-    def _to_device(self) -> None:
-        self.model_ = self.model_.to(self.device)

@@ -242,8 +242,8 @@ class FieldStore(PointStore):
         self.weights = self.weights.to(device)
         padding = 1 - total / (len(points) * max(self._counts))
         self.parts = _PARTS[max(degrees, default=1) > 1] if padding > _PADDING else 1
-        # forms of a degree whose compounds are too large are compared in blocks of points, which
-        # the backward pass computes again; torch.func cannot map over that
+        # forms with very many coefficients fill the processor by themselves, and those of networks
+        # that see their own features only are compared in blocks, which torch.func cannot map over
         self.stackable = all(
             k < 2 or comb(self.features, k) * comb(width, k) <= COMPOUND_MAX for k in degrees
         )
