@@ -70,11 +70,12 @@ def _equal_budgets() -> list[str]:
     records = read_csv(RESULTS / "equal-budget-fits.csv")
     circles, rna = compare(records)
     columns = [{model.title: model for model in _listed(one)} for one in (circles, rna)]
-    titles = sorted(columns[1], key=lambda title: _order(*(c[title] for c in columns)))
+    titles = sorted({**columns[0], **columns[1]}, key=lambda title: _order(title, *columns))
     lines = ["| model | circles-vs-lines | rna-velocity |", "|---|---|---|"]
     for title in titles:
         cells = [
-            _cell(column[title], one) for column, one in zip(columns, (circles, rna), strict=True)
+            _cell(column.get(title), one)
+            for column, one in zip(columns, (circles, rna), strict=True)
         ]
         name = f"**{title}**" if title == "NPF (selected)" else title
         lines.append(f"| {name} | {cells[0]} | {cells[1]} |")
@@ -98,8 +99,10 @@ def _listed(comparison: Comparison) -> list[ModelResult]:
     return [model for model in comparison.models if model is comparison.reference or not model.ours]
 
 
-def _order(circles: ModelResult, rna: ModelResult) -> tuple[float, float]:
-    return -rna.summary("auroc").mean, -circles.summary("auroc").mean
+def _order(title: str, *columns: dict[str, ModelResult]) -> tuple[float, ...]:
+    """Sort by AUROC on the last task, then on the one before."""
+    known = [column[title].summary("auroc").mean if title in column else 0 for column in columns]
+    return tuple(-mean for mean in reversed(known))
 
 
 def _standing(model: ModelResult) -> str:
@@ -108,7 +111,9 @@ def _standing(model: ModelResult) -> str:
     return "ahead" if model.test.difference > 0 else "behind"
 
 
-def _cell(model: ModelResult, comparison: Comparison) -> str:
+def _cell(model: ModelResult | None, comparison: Comparison) -> str:
+    if model is None:
+        return "not run"
     shown = estimate(model.summary("auroc"))
     if model is comparison.reference:
         return shown
