@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 
 from pointforms.bench import Comparison, ModelResult, compare, compare_across_tasks, read_csv
@@ -106,7 +107,9 @@ def _order(title: str, *columns: dict[str, ModelResult]) -> tuple[float, ...]:
 
 
 def _standing(model: ModelResult) -> str:
-    if not model.p < SIGNIFICANCE_LEVEL:
+    if isnan(model.p):
+        return "not tested"
+    if model.p >= SIGNIFICANCE_LEVEL:
         return "level"
     return "ahead" if model.test.difference > 0 else "behind"
 
@@ -118,7 +121,7 @@ def _cell(model: ModelResult | None, comparison: Comparison) -> str:
     if model is comparison.reference:
         return shown
     standing = _standing(model)
-    return f"{shown}, {standing}" if standing == "level" else f"{shown}, **{standing}**"
+    return f"{shown}, **{standing}**" if standing in ("ahead", "behind") else f"{shown}, {standing}"
 
 
 def _sentence(comparison: Comparison) -> str:
