@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 from pointforms.exterior import compound
 
 # Points in a block, and most of its coefficients, so that they stay in the processor's cache.
-_POINTS, _HELD = 64, 1 << 22
+_POINTS, _HELD = 64, 1 << 20
 # Bands into which coefficients are laid out: more waste less, and are smaller products.
 _BANDS = 5
 
@@ -57,10 +57,12 @@ def compare_by_slots(
     if r < degree:  # more slots than directions: directions of length zero fill them
         factor = pad(factor, (0, degree - r))
     forms = weight.shape[-2] // comb(D, degree)
-    # laid out as the products want them, once for all points; a row of zeros fills gaps
+    # laid out as the products want them, once for all points; zeros fill gaps
     place = torch.from_numpy(_layout(D, degree, forms)).to(weight.device)
-    weight = torch.cat([weight, weight.new_zeros(1, weight.shape[-1])]).index_select(0, place)
-    bias = torch.cat([bias, bias.new_zeros(1)]).index_select(0, place)
+    exists = place < len(weight)
+    place, kept = place * exists, exists.to(weight)
+    weight = weight.index_select(0, place).mul_(kept[:, None])
+    bias = bias.index_select(0, place).mul_(kept)
     return _BySlots.apply(hidden, weight, bias, factor, weights, degree, forms)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
