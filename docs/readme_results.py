@@ -88,7 +88,7 @@ def _equal_budgets() -> list[str]:
         "\n".join(lines),
         "*Level* means no significant difference from NPF (selected), *behind* significantly lower "
         "and *ahead* significantly higher\n(p < 0.05, corrected resampled t-test over folds, "
-        f"adjusted for {len(circles.compared)} models). With five folds, level does not mean "
+        "adjusted for the number of models). With five folds, level does not mean "
         f"equal.\n{_sentence(circles)} {_sentence(rna)}\n"
         f"[All numbers and costs](docs/results/equal-budget.md) from the {len(records)} fits in "
         "`docs/results/equal-budget-fits.csv`;\n[rows of the paper](docs/results/synthetic.md) "
