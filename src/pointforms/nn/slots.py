@@ -26,32 +26,13 @@ def compare_by_slots(
 ) -> Tensor:
     """Compare forms of a degree k ≥ 2 through the Gram factor V, without its k-th compound.
 
-    The result equals that of :func:`pointforms.nn.comparison.compare`. Forms are pulled back to the
+    Arguments and result are those of :func:`pointforms.nn.comparison.compare`, except for the
+    factor, which is V (B, n, D, r) itself. Forms are pulled back to the
     r columns of V, the first slot by V and the others by its compound of degree k - 1:
 
         T_aB = Σ_i V_ia Σ_J F_iJ (Λᵏ⁻¹V)_JB        with F_iJ the coefficient of dx^i ∧ dx^J, i < J
         y_A  = Σ_t (-1)^t T_{a_t, A without a_t}
         C    = Σ_p μ(p) y(p) y(p)ᵀ
-
-    Parameters
-    ----------
-    hidden : Tensor, shape (B, n, H)
-        Input of the last linear map of a coefficient network.
-    weight : Tensor, shape (l C, H)
-        Weight of that map; the C coefficients of one form are adjacent.
-    bias : Tensor, shape (l C,)
-        Its bias.
-    factor : Tensor, shape (B, n, D, r)
-        The Gram factor V.
-    weights : Tensor, shape (B, n)
-        The measure μ; zero on padding.
-    degree : int
-        Degree of the forms, k.
-
-    Returns
-    -------
-    Tensor, shape (B, l, l)
-        Symmetric and positive semidefinite.
     """
     D, r = factor.shape[-2:]
     if r < degree:  # more slots than directions: directions of length zero fill them
