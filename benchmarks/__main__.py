@@ -16,6 +16,7 @@ _ALL = (
     "prediction",
     "parts",
     "planted",
+    "explanation",
     "which-cells",
     "readable",
     "tasks",

@@ -13,6 +13,7 @@ import torch
 import pointforms as pf
 from benchmarks.tables import Results
 from pointforms.estimators import auroc
+from pointforms.support.statistics import SIGNIFICANCE_LEVEL
 from pointforms.tasks.entries import KIDNEY
 from pointforms.tasks.kidney import kidney_task
 
@@ -35,21 +36,26 @@ def change_one_feature(
     return list(X), y
 
 
-def leaks(results: Results, seeds: int = 5) -> None:
+def leaks(results: Results, seeds: int = 5, clouds: int = 60, epochs: int = 30) -> None:
     """Measure the differences of contributions of features that were not changed."""
     for change in ("shift", "stretch"):
         for sees in ("all", "own"):
-            own, others = [], []
+            own, others, significant = [], [], 0
             for seed in range(seeds):
-                clouds, y = change_one_feature(seed, change)
+                sample, y = change_one_feature(seed, change, clouds)
                 model = pf.PointFormClassifier(
-                    sees=sees, epochs=30, neighbors=32, dimension=5, random_state=seed
+                    sees=sees, epochs=epochs, neighbors=32, dimension=5, random_state=seed
                 )
-                salience = model.fit(clouds, y).explain(clouds, y, refits=2, permutations=100)
-                own.append(salience.difference[0])
-                others.append(np.mean(salience.difference[1:]))
+                split = pf.explain.basis_split(
+                    model.fit(sample, y), sample, y, refits=2, permutations=100
+                )
+                own.append(split.difference[0])
+                others.append(split.difference[1:])
+                significant += int((split.p[1:] < SIGNIFICANCE_LEVEL).sum())
             case = f"{change} of one feature, sees={sees!r}"
             results.note(case, "difference η² of that feature", f"{np.mean(own):.2f}")
+            count = f"{significant} of {np.size(others)}"
+            results.note(case, f"others with p < {SIGNIFICANCE_LEVEL}", count)
             figure = "mean difference η² of the others"
             if sees == "own":
                 results.add(case, figure, float(np.mean(others)), _LEAK)
