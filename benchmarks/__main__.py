@@ -21,6 +21,7 @@ _ALL = (
     "readable",
     "tasks",
     "study",
+    "ray-workers",
     "scaling",
 )
 
