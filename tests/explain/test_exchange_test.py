@@ -87,7 +87,8 @@ def by_all_draws_at_once(columns, seed):
         np.array([(s.max(1) >= s[0, c] - 1e-9).mean() for c in range(len(columns))])
         for s in (flips, exchanges)
     ]
-    return np.maximum(*both)
+    smallest = [smallest_p(column, cross_fitted=False) for column in columns]
+    return np.maximum(np.maximum(*both), smallest)
 
 
 @pytest.mark.parametrize("groups", [7, 15])
@@ -116,3 +117,14 @@ def test_memory_does_not_grow_with_draws_times_columns():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < exchange_test.DRAWS * len(columns) * 8 / 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_p_value_is_below_the_smallest_possible(seed):
+    """Four exchanges are drawn at random, and the observed one in more or less than a quarter."""
+    blocks = (np.array([0, 1]), np.array([2, 3]))
+    column = Versions(np.stack([np.zeros(4), np.ones(4)]), blocks)
+    p = p_values([column], cross_fitted=False, seed=seed)[0]
+    assert smallest_p(column, cross_fitted=False) == 0.25
+    assert p == pytest.approx(0.25, abs=0.02)
+    assert p >= 0.25

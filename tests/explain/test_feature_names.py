@@ -66,3 +66,27 @@ def test_clones_know_the_names(data, fitted):
     )
     assert "refits" in table.models
     assert table.feature_names == ("a", "b", "c")
+
+
+def test_the_basis_split_names_what_it_measures(data):
+    """Features in another order have the same shares, by their names."""
+    clouds, y = data
+    named = pf.Clouds.from_list(clouds, feature_names=NAMES)
+    model = pf.PointFormClassifier(
+        forms=2, hidden=(4,), epochs=2, neighbors=6, dimension=2, random_state=0
+    ).fit(named, y)
+    shares = [
+        {form.name: form.share for form in pf.explain.basis_split(model, *given, refits=0).top()}
+        for given in [(named, y), (turned(clouds), y), (turned(clouds), y, None, ["c", "a", "b"])]
+    ]
+    assert set(shares[0]) == set(NAMES)
+    assert shares[1] == pytest.approx(shares[0])
+    assert shares[2] == pytest.approx(shares[0])
+
+
+@pytest.mark.parametrize("names", ["abc", 5])
+def test_names_are_a_list(data, names):
+    clouds, y = data
+    model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y)
+    with pytest.raises(ValueError, match=f"feature_names={names!r}: expected a list"):
+        model.explain(clouds, y, feature_names=names)

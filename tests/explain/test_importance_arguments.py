@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
 import pointforms as pf
+from pointforms.summaries import PooledSummaries
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +63,30 @@ def test_seeds_are_checked(fitted, seed):
     model, clouds, y = fitted
     with pytest.raises(ValueError, match=f"random_state={seed!r}: expected a whole number"):
         model.explain(clouds, y, random_state=seed)
+
+
+def test_classifiers_without_probabilities_are_refused(fitted):
+    _, clouds, y = fitted
+    model = make_pipeline(PooledSummaries(), SVC())
+    with pytest.raises(TypeError, match="this Pipeline is a classifier without predict_proba"):
+        pf.explain.importance(model, clouds, y)
+
+
+def test_a_class_is_no_estimator(fitted):
+    _, clouds, y = fitted
+    with pytest.raises(TypeError, match="the class CloudClassifier: expected an instance"):
+        pf.explain.importance(pf.CloudClassifier, clouds, y)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["a", "b"] * 12, "y has values like 'a': a regressor expects numbers"),
+        ([np.nan] + [1.0] * 23, "NaN or infinite"),
+        ([1.0, 2.0], r"y has shape \(2,\): expected 24 numbers"),
+    ],
+)
+def test_numbers_of_a_regressor_are_checked(fitted, y, message):
+    _, clouds, _ = fitted
+    with pytest.raises(ValueError, match=message):
+        pf.explain.importance(make_pipeline(PooledSummaries(), Ridge()), clouds, y)

@@ -209,6 +209,8 @@ def _importance(
     beside: dict[str, Any],
 ) -> Importance:
     alone = len(set(groups.tolist())) == len(groups)
+    if "progress" in classifier.get_params(deep=False):
+        classifier.set_params(progress=False)  # one bar for all features, none for each prediction
     try:
         found: Importance = classifier.explain(
             clouds,

@@ -25,6 +25,7 @@ class ExplainsItself:
         pairs: Literal["top", "all"] | Sequence[tuple[Any, Any]] | bool | None = "top",
         new: bool = False,
         repeats: int | None = None,
+        sample_weight: Any = None,
         covariates: Any = None,
         batch: Any = None,
         progress: bool = False,
@@ -53,6 +54,8 @@ class ExplainsItself:
             Declare that the estimator was trained on none of the clouds, and use it as it is.
         repeats : int or None, default None
             Number of perturbed versions of each cloud; None chooses by the number of clouds.
+        sample_weight : array-like, shape (N,), or None, default None
+            Weights of the clouds, as in `fit`, for clones where clones are needed.
         covariates : data frame, mapping or array-like, or None, default None
             What is known about whole clouds, as in `fit`.
         batch : array-like, shape (N,), or None, default None
@@ -78,6 +81,7 @@ class ExplainsItself:
             pairs=pairs,
             new=new,
             repeats=repeats,
+            sample_weight=sample_weight,
             covariates=covariates,
             batch=batch,
             progress=progress,

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pointforms.clouds import cloud_list
 from pointforms.estimators import PointFormClassifier, PointFormRegressor
 from pointforms.estimators.per_cloud import check_groups
 from pointforms.explain.cloud_labels import CloudLabels
 from pointforms.explain.evaluation import CloudPoints, double_precision, refuse_covariates
+from pointforms.explain.feature_names import names_in_order
 from pointforms.explain.measurement import measure_contributions
 from pointforms.explain.refits import Stability, combine, measure_half, output_units, refit_halves
 from pointforms.exterior import multi_indices
@@ -304,7 +306,8 @@ def basis_split(
         Clouds of one group stay in one half; labels are permuted between groups where each has
         one label, otherwise inside the groups.
     feature_names : sequence of str, optional
-        Names of the D features. By default x0, x1, ….
+        Names of the D features, in the order of the clouds. By default those of `fit` or of the
+        clouds, or x0, x1, ….
     refits : int, default 4
         Number of refits; 0 measures this model on the given clouds, and skips p-values.
     permutations : int, default 500
@@ -341,10 +344,11 @@ def basis_split(
         raise ValueError(
             f"components={estimator.components}: the split is over features, expected None"
         )
+    clouds = cloud_list(clouds)
     fields = list(estimator.prepare_for_prediction(clouds))
     labels = CloudLabels.of(estimator, y, len(fields))
     groups = check_groups(groups, len(fields))
-    names = _feature_names(feature_names, estimator.n_features_in_)
+    names = names_in_order(estimator, clouds, feature_names)
     points = CloudPoints.of(fields, estimator.measure)
     network = double_precision(estimator.model_)
     everyone = np.arange(len(fields))
@@ -391,10 +395,3 @@ def basis_split(
 def _starred(p: float) -> str:
     """A p-value, with a star where it is significant."""
     return f"{p:.3f}" + (" *" if is_significant(p) else "  ")
-
-
-def _feature_names(given: Sequence[str] | None, features: int) -> tuple[str, ...]:
-    names = tuple(f"x{i}" for i in range(features)) if given is None else tuple(map(str, given))
-    if len(names) != features:
-        raise ValueError(f"feature_names has {len(names)} names for {features} features")
-    return names

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from pointforms.estimators.metrics import auroc
 from pointforms.estimators.per_cloud import one_per_cloud
@@ -56,9 +57,22 @@ class CloudTargets:
                 f"estimator is a {type(estimator).__name__}: expected one with predict_proba or "
                 "predict"
             )
-        given = np.asarray(y, dtype=np.float64)
-        if given.ndim not in (1, 2) or len(given) != count or not np.isfinite(given).all():
-            raise ValueError(f"y has shape {given.shape}: expected {count} finite numbers or rows")
+        if is_classifier(estimator):
+            raise TypeError(
+                f"this {type(estimator).__name__} is a classifier without predict_proba: expected "
+                "one with probabilities, for example inside a CalibratedClassifierCV"
+            )
+        try:
+            given = np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"y has values like {np.asarray(y, dtype=object).flat[0]!r}: a regressor expects "
+                "numbers"
+            ) from None
+        if given.ndim not in (1, 2) or len(given) != count:
+            raise ValueError(f"y has shape {given.shape}: expected {count} numbers or rows")
+        if not np.isfinite(given).all():
+            raise ValueError("y has values that are NaN or infinite: expected finite numbers")
         columns = given.reshape(count, -1)
         unit = columns.std(0)
         if not (unit > 0).all():

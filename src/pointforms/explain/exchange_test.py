@@ -132,7 +132,8 @@ def p_values(columns: Sequence[Versions], cross_fitted: bool, seed: int) -> np.n
     exchanged = _exchanged(columns, rng)
     p = np.maximum(flipped.p_values(), exchanged.p_values())
     p = np.where(unit > 0, np.minimum(p * correction(groups, cross_fitted), 1.0), 1.0)
-    return np.asarray(p)
+    # where there are few exchanges, random draws of them can come out a little rarer than they are
+    return np.maximum(p, [smallest_p(column, cross_fitted) for column in columns])
 
 
 def smallest_p(column: Versions, cross_fitted: bool) -> float:

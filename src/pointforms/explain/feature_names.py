@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -42,9 +42,7 @@ class FeatureNames:
         given : sequence of str or None
             Names to show instead, in the order of the clouds.
         """
-        own = tuple(clouds.feature_names) if getattr(clouds, "has_names", False) else None
-        learned = getattr(estimator, "feature_names_in_", None)
-        known = None if learned is None else tuple(map(str, learned))
+        own, known = _names_of(clouds), _names_in(estimator)
         if hasattr(estimator, "_by_name"):
             clouds = estimator._by_name(clouds)
             if not hasattr(estimator, "n_features_in_"):  # clones are fitted with these names
@@ -58,12 +56,49 @@ class FeatureNames:
         D = points[0].shape[1]
         if hasattr(estimator, "_check_width") and hasattr(estimator, "n_features_in_"):
             estimator._check_width(D)
-        if given is None:
-            return cls(points, known or own or tuple(f"x{j}" for j in range(D)), known)
-        names = _checked(given, D)
-        if own is not None and known is not None:
-            names = tuple(names[own.index(name)] for name in known)
-        return cls(points, names, known)
+        return cls(points, _in_order(own, known, given, D), known)
+
+
+def names_in_order(estimator: Any, clouds: Any, given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return names to show for the features of a fitted estimator, in its order.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted estimator.
+    clouds : Clouds, or list of clouds or of Gram fields
+        The clouds that are explained, with their features in any order if both have names.
+    given : sequence of str or None
+        Names to show instead, in the order of the clouds.
+    """
+    return _in_order(_names_of(clouds), _names_in(estimator), given, estimator.n_features_in_)
+
+
+def _names_of(clouds: Any) -> tuple[str, ...] | None:
+    return tuple(clouds.feature_names) if getattr(clouds, "has_names", False) else None
+
+
+def _names_in(estimator: Any) -> tuple[str, ...] | None:
+    learned = getattr(estimator, "feature_names_in_", None)
+    return None if learned is None else tuple(map(str, learned))
+
+
+def _in_order(
+    own: tuple[str, ...] | None,
+    known: tuple[str, ...] | None,
+    given: Sequence[str] | None,
+    count: int,
+) -> tuple[str, ...]:
+    """Return the names of features in the order of an estimator, which knows them as `known`.
+
+    The clouds have them as `own`, and `given` are others in the order of the clouds.
+    """
+    if given is None:
+        return known or own or tuple(f"x{j}" for j in range(count))
+    names = _checked(given, count)
+    if own is None or known is None:
+        return names
+    return tuple(names[own.index(name)] for name in known)
 
 
 def named_clouds(clouds: Sequence[Any], names: Sequence[str] | None) -> Any:
@@ -73,6 +108,8 @@ def named_clouds(clouds: Sequence[Any], names: Sequence[str] | None) -> Any:
 
 def _checked(given: Any, count: int) -> tuple[str, ...]:
     """Return names as text, one per feature and all different."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ValueError(f"feature_names={given!r}: expected a list of names")
     names = tuple(map(str, given))
     if len(names) != count:
         raise ValueError(f"feature_names has {len(names)} names for {count} features")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pointforms.clouds import cloud_list
-from pointforms.estimators.per_cloud import check_groups, one_per_cloud
+from pointforms.estimators.per_cloud import check_groups, checked_weights, one_per_cloud
 from pointforms.explain.cloud_targets import CloudTargets
 from pointforms.explain.clouds_of_fit import groups_of_fit, positions_in_fit, with_weight
 from pointforms.explain.exchange_test import p_values, smallest_p
@@ -42,6 +42,7 @@ def importance(
     pairs: Pairs = "top",
     new: bool = False,
     repeats: int | None = None,
+    sample_weight: Any = None,
     covariates: Any = None,
     batch: Any = None,
     progress: bool = False,
@@ -111,6 +112,9 @@ def importance(
         takes values from, if its fold has as many; by default 400 divided by the number of clouds,
         from 1 to 20. Of more than 600 clouds, by default, randomly drawn groups with about 400
         clouds are perturbed.
+    sample_weight : array-like, shape (N,), or None, default None
+        Weights of the clouds, as in `fit`. Clones are fitted with them where clones are needed. All
+        clouds count equally in the loss that is measured.
     covariates : data frame, mapping or array-like, or None, default None
         What is known about whole clouds, as in `fit`.
     batch : array-like, shape (N,), or None, default None
@@ -136,6 +140,8 @@ def importance(
     """
     if repeats is not None:
         check_int("repeats", repeats, at_least=1)
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator is the class {estimator.__name__}: expected an instance of it")
     features = FeatureNames.of(estimator, cloud_list(clouds), feature_names)
     names, points = features.shown, features.points
     chosen_pairs = _check_pairs(pairs, names)
@@ -144,6 +150,7 @@ def importance(
     groups = check_groups(groups, count)
     batch = None if batch is None else one_per_cloud("batch", batch, count)
     check_covariate_rows(covariates, count)
+    weights = checked_weights(sample_weight, count)
     positions = None if new else positions_in_fit(estimator, points)
     if positions is not None:
         groups = groups_of_fit(estimator, positions) if groups is None else groups
@@ -153,10 +160,11 @@ def importance(
             targets = CloudTargets.of(estimator, targets.given[kept], count)
             groups = None if groups is None else groups[kept]
             batch = None if batch is None else batch[kept]
+            weights = None if weights is None else weights[kept]
             covariates = None if covariates is None else some_rows(covariates, kept)
     seed = _seed(random_state)
     models = unseen(
-        estimator, points, targets, groups, covariates, batch, new, seed, features.known
+        estimator, points, targets, groups, covariates, batch, new, seed, features.known, weights
     )
     own = np.arange(count) if groups is None else np.unique(groups, return_inverse=True)[1]
     measured = PerturbedLosses(points, targets, models, own, repeats, seed)

@@ -213,13 +213,11 @@ class Importance:
             f"unperturbed {loss} {self.loss:.3f}, {score} {self.score:.2f}; "
         )
         smallest = dict(self.smallest_p)
-        values = sorted(set(smallest.values()))
-        if len(values) == 1:
-            text += f"smallest possible p {values[0]:.2g}"
+        values = {kind: f"{value:.2g}" for kind, value in smallest.items()}
+        if len(set(values.values())) == 1:
+            text += f"smallest possible p {next(iter(values.values()))}"
         else:
-            text += "smallest possible p: " + ", ".join(
-                f"{kind} {value:.2g}" for kind, value in smallest.items()
-            )
+            text += "smallest possible p: " + ", ".join(f"{k} {v}" for k, v in values.items())
         hopeless = [kind for kind, value in smallest.items() if value >= SIGNIFICANCE_LEVEL]
         if len(hopeless) == len(smallest):
             text += f", so that no finding below {SIGNIFICANCE_LEVEL} is possible"

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from pointforms.estimators.held_out import held_out_folds
 from pointforms.estimators.training_clouds import fingerprints
 from pointforms.explain.feature_names import named_clouds
-from pointforms.explain.groups_for_fit import arguments_for_groups
+from pointforms.explain.fit_arguments import argument_for_weights, arguments_for_groups
 from pointforms.explain.one_division import one_division
 from pointforms.support.blame import warn_caller
 from pointforms.support.options import shown
@@ -59,6 +59,7 @@ def unseen(
     new: bool,
     seed: int,
     names: Sequence[str] | None = None,
+    weights: np.ndarray | None = None,
 ) -> Unseen:
     """Return models that have not seen the clouds they predict.
 
@@ -82,6 +83,8 @@ def unseen(
         Seed of folds and fits.
     names : sequence of str or None, default None
         Names of the features as the estimator knows them; estimators are given clouds with them.
+    weights : ndarray, shape (N,), or None, default None
+        Weights of the clouds in refits.
     """
 
     def given(of: np.ndarray) -> dict[str, Any]:
@@ -115,8 +118,8 @@ def unseen(
         first = int(known.argmin())
         raise ValueError(
             f"{int((known < 0).sum())} of {len(clouds)} clouds, the first at {first}, "
-            f"are not those that this {type(estimator).__name__} was fitted on: pass these, or "
-            "new=True if it was fitted on none of the clouds"
+            f"are not those that this {type(estimator).__name__} was fitted on: pass these, with "
+            "the same weights of points, or new=True if it was fitted on none of the clouds"
         )
     if known is not None:
         divided = one_division(estimator)
@@ -134,7 +137,7 @@ def unseen(
                 return np.asarray(predicted)
 
             return Unseen(parts, predict_members, True, "members that did not train on the cloud")
-    return _cross_fitted(estimator, clouds, targets, groups, given, seed, names)
+    return _cross_fitted(estimator, clouds, targets, groups, given, seed, names, weights)
 
 
 def _cross_fitted(
@@ -145,6 +148,7 @@ def _cross_fitted(
     given: Callable[[np.ndarray], dict[str, Any]],
     seed: int,
     names: Sequence[str] | None,
+    weights: np.ndarray | None,
 ) -> Unseen:
     """Fit a clone on the complement of every fold."""
     together = _with_equal_clouds(clouds, groups)
@@ -165,9 +169,14 @@ def _cross_fitted(
         options = given(train)
         if groups is not None:
             options |= dict.fromkeys(for_groups, groups[train])
-        parameters = one.get_params(deep=False)
-        if "random_state" in parameters and parameters["random_state"] is None:
-            one.set_params(random_state=(seed + int(fold)) % 2**31)
+        if weights is not None:
+            options[argument_for_weights(estimator)] = weights[train]
+        unset = [
+            name
+            for name, value in one.get_params(deep=True).items()
+            if value is None and name.rpartition("__")[2] == "random_state"
+        ]
+        one.set_params(**dict.fromkeys(unset, (seed + int(fold)) % 2**31))
         own = named_clouds([clouds[i] for i in train], names)
         fitted.append(one.fit(own, targets.given[train], **options))
 

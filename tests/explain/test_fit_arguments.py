@@ -1,4 +1,4 @@
-"""Groups reach what is inside of pipelines and searches."""
+"""Groups, weights and seeds reach what is inside of pipelines and searches."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import VotingClassifier
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import pointforms as pf
-from pointforms.explain.groups_for_fit import arguments_for_groups
+from pointforms.explain.fit_arguments import argument_for_weights, arguments_for_groups
 from pointforms.summaries import PooledSummaries
 
 SEEN: list[np.ndarray] = []
@@ -95,3 +96,41 @@ def test_groups_that_are_dropped_are_not_dropped_in_silence(data):
     voting = VotingClassifier([("one", Grouped()), ("two", LogisticRegression())])
     with pytest.warns(UserWarning, match="groups do not reach 'one' of the VotingClassifier"):
         assert arguments_for_groups(voting) == []
+
+
+class Weighted(Grouped):
+    """A classifier of means that records the weights it is given."""
+
+    def fit(self, clouds, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        SEEN.append(sample_weight)
+        return self
+
+
+@pytest.mark.parametrize("model", [Weighted(), make_pipeline(Weighted())])
+def test_refits_have_the_weights_of_their_clouds(model, data):
+    clouds, y, _ = data
+    weights = np.arange(1.0, 25.0)
+    pf.explain.importance(model, clouds, y, pairs=None, repeats=1, sample_weight=weights)
+    assert len(SEEN) == 2
+    assert sorted([*SEEN[0], *SEEN[1]]) == pytest.approx(weights / weights.mean())
+
+
+def test_only_the_last_step_of_a_pipeline_learns_from_weights():
+    pipeline = make_pipeline(PooledSummaries(), StandardScaler(), make_pipeline(Weighted()))
+    assert argument_for_weights(pipeline) == "pipeline__weighted__sample_weight"
+    with pytest.raises(ValueError, match="fit of Grouped takes no weights"):
+        argument_for_weights(make_pipeline(StandardScaler(), Grouped()))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(PooledSummaries(), RandomForestClassifier(n_estimators=3)),
+        pf.models.make("composition"),
+    ],
+    ids=["pipeline", "composition"],
+)
+def test_results_repeat_whatever_is_random_inside(model, data):
+    tables = [explain(model, data) for _ in range(2)]
+    assert tables[0].rows == tables[1].rows
