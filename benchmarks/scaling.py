@@ -143,8 +143,10 @@ def our_layer(s: Sizes) -> float:
         return float(
             s.n * (trunk + 3 * H * ones * s.D + 2 * ones * s.D * r + 3 * ones**2 * r + pairs)
         )
-    if k >= 2 and not compound_fits(s.D, r, k, BATCH * s.n):  # slot by slot, there and back
-        slots = 2 * l * comb(r, k - 1) * (C + (s.D - k + 1) * r)
+    if k >= 2 and not compound_fits(s.D, r, k, BATCH * s.n):
+        # slot by slot: by the factor there and back, or by the Gram matrix at once
+        there, at_once = (comb(w, k - 1) * (C + (s.D - k + 1) * w) for w in (r, s.D))
+        slots = l * min(2 * there, at_once)
         return float(s.n * (trunk + 3 * H * l * C + slots + 3 * l * l * c))
     pairing = l * C * min(2 * c, C)
     return float(s.n * (trunk + 3 * H * l * C + pairing) + 3 * l * l * C * H)

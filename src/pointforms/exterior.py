@@ -114,14 +114,27 @@ def _next_minors(A: Tensor, minors: Tensor, k: int) -> Tensor:
     """Compute k-minors from (k-1)-minors by expansion along their last row."""
     m, n = A.shape[-2:]
     last_row, other_rows = _on(A, *_split(m, k, k - 1))
-    total = A.new_zeros(*A.shape[:-2], comb(m, k), comb(n, k))
-    for b in range(k):
-        column, other_columns = _on(A, *_split(n, k, b))
+    total: Tensor | None = None
+    for b in reversed(range(k)):  # the last has the sign +
+        column, others = _on(A, *_split(n, k, b))
         # columns first, while there are few rows: rows are then copied whole
-        entry = A.index_select(-1, column).index_select(-2, last_row)
-        cofactor = minors.index_select(-1, other_columns).index_select(-2, other_rows)
-        total = torch.addcmul(total, entry, cofactor, value=(-1) ** (k - 1 + b))
+        entry = _columns(A, column).index_select(-2, last_row)
+        rest = _columns(A, others) if k == 2 else minors.index_select(-1, others)
+        rest = rest.index_select(-2, other_rows)
+        sign = (-1) ** (k - 1 + b)
+        total = entry * rest if total is None else total.addcmul(entry, rest, value=sign)
+    assert total is not None
     return total
+
+
+def _columns(A: Tensor, places: Tensor) -> Tensor:
+    """Return columns of small matrices (..., m, n), whose entries are selected one by one.
+
+    That is faster than to select along the last dimension.
+    """
+    m, n = A.shape[-2:]
+    entries = (n * torch.arange(m, device=A.device)[:, None] + places).flatten()
+    return A.flatten(-2).index_select(-1, entries).view(*A.shape[:-1], len(places))
 
 
 @lru_cache(maxsize=256)

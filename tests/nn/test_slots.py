@@ -16,7 +16,7 @@ from pointforms.nn.comparison import compare_pulled
 from pointforms.nn.slots import compare_by_slots
 
 B, N, H, FORMS = 3, 5, 4, 2
-SIZES = [(5, 5, 2), (7, 2, 2), (13, 4, 2), (6, 6, 3), (9, 3, 3), (6, 4, 4), (4, 4, 4)]
+SIZES = [(5, 5, 2), (7, 2, 2), (13, 4, 2), (13, 13, 2), (6, 6, 3), (9, 3, 3), (6, 4, 4), (4, 4, 4)]
 
 
 def tensors(D: int, r: int, k: int, *stack: int) -> list[Tensor]:
@@ -53,15 +53,16 @@ def test_more_slots_than_directions_are_zero():
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_stacked_models_are_compared_one_by_one(shared):
-    *last, V, mu = tensors(6, 3, 2, 4)
+@pytest.mark.parametrize(("D", "r", "k"), [(6, 3, 2), (6, 6, 3)])
+def test_stacked_models_are_compared_one_by_one(D, r, k, shared):
+    *last, V, mu = tensors(D, r, k, 4)
     if shared:
         V, mu = V[0], mu[0]
     dims = (0, 0, 0, *(None if shared else 0 for _ in range(2)))
-    stacked = vmap(lambda *args: compare_by_slots(*args, 2), in_dims=dims)(*last, V, mu)
+    stacked = vmap(lambda *args: compare_by_slots(*args, k), in_dims=dims)(*last, V, mu)
     alone = torch.stack(
         [
-            compare_by_slots(*(t[i] for t in last), *((V, mu) if shared else (V[i], mu[i])), 2)
+            compare_by_slots(*(t[i] for t in last), *((V, mu) if shared else (V[i], mu[i])), k)
             for i in range(4)
         ]
     )
@@ -72,7 +73,26 @@ def test_stacked_models_are_compared_one_by_one(shared):
 
 def test_bands_hold_every_coefficient_once():
     for D, _, k in SIZES:
-        places = slots._layout(D, k, FORMS)
-        count = FORMS * comb(D, k)
-        assert sorted(places[places < count]) == list(range(count))
-        assert len(places) == sum(FORMS * band.height * band.width for band in slots._bands(D, k))
+        places = slots._layout(D, k)
+        assert sorted(places[places >= 0]) == list(range(comb(D, k)))
+        assert len(places) == sum(band.height * band.width for band in slots._bands(D, k))
+
+
+@pytest.mark.parametrize(("D", "r", "k"), [(13, 13, 2), (13, 3, 2), (6, 6, 3), (6, 3, 3)])
+def test_second_derivatives_are_those_of_the_definition(D, r, k):
+    given = tensors(D, r, k)
+    found = []
+    for compare in (by_definition, compare_by_slots):
+        C = compare(*given, k)
+        first = grad(C.square().sum(), given[:3], create_graph=True)
+        found.append(grad(sum(g.square().sum() for g in first), given[:3]))
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("D", "r", "k"), SIZES)
+def test_values_are_the_same_without_a_gradient(D, r, k):
+    given = tensors(D, r, k)
+    with torch.no_grad():
+        found = compare_by_slots(*given, k)
+    torch.testing.assert_close(found, compare_by_slots(*given, k), rtol=1e-10, atol=1e-10)

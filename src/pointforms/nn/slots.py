@@ -18,7 +18,7 @@ from pointforms.exterior import compound
 # Points in a block, and most of its coefficients, so that they stay in the processor's cache.
 _POINTS, _HELD = 64, 1 << 20
 # Bands into which coefficients are laid out: more waste less, and are smaller products.
-_BANDS = 5
+_BANDS = 10
 
 
 def compare_by_slots(
@@ -27,24 +27,160 @@ def compare_by_slots(
     """Compare forms of a degree k ≥ 2 through the Gram factor V, without its k-th compound.
 
     Arguments and result are those of :func:`pointforms.nn.comparison.compare`, except for the
-    factor, which is V (B, n, D, r) itself. Forms are pulled back to the
-    r columns of V, the first slot by V and the others by its compound of degree k - 1:
+    factor, which is V (B, n, D, r) itself. Forms are pulled back by a matrix M with D rows, the
+    first slot by M and the others by its compound of degree k - 1:
 
-        T_aB = Σ_i V_ia Σ_J F_iJ (Λᵏ⁻¹V)_JB        with F_iJ the coefficient of dx^i ∧ dx^J, i < J
+        T_aB = Σ_i M_ia Σ_J F_iJ (Λᵏ⁻¹M)_JB        with F_iJ the coefficient of dx^i ∧ dx^J, i < J
         y_A  = Σ_t (-1)^t T_{a_t, A without a_t}
-        C    = Σ_p μ(p) y(p) y(p)ᵀ
+
+    With M = V, these are the values y of the forms on the columns of V, which the gradient pushes
+    back to coefficients Z = ΛᵏG F. With M = G = V Vᵀ, they are Z in one step, which is cheaper if
+    the rank is high:
+
+        C = Σ_p μ(p) y(p) y(p)ᵀ = Σ_p μ(p) F(p) Z(p)ᵀ
     """
     D, r = factor.shape[-2:]
     if r < degree:  # more slots than directions: directions of length zero fill them
         factor = pad(factor, (0, degree - r))
-    forms = weight.shape[-2] // comb(D, degree)
+    passes = 2 if torch.is_grad_enabled() else 1  # to the columns of V, and back for a gradient
+    metric = _products(D, D, degree) < passes * _products(D, r, degree)
+    matrix = factor @ factor.mT if metric else factor
     # laid out as the products want them, once for all points; zeros fill gaps
-    place = torch.from_numpy(_layout(D, degree, forms)).to(weight.device)
-    exists = place < len(weight)
-    place, kept = place * exists, exists.to(weight)
-    weight = weight.index_select(0, place).mul_(kept[:, None])
-    bias = bias.index_select(0, place).mul_(kept)
-    return _BySlots.apply(hidden, weight, bias, factor, weights, degree, forms)[0]  # type: ignore[no-any-return, no-untyped-call]
+    order = torch.from_numpy(_layout(D, degree)).to(weight.device)
+    every = comb(D, degree) * torch.arange(len(weight) // comb(D, degree), device=weight.device)
+    place = (every[:, None] + order.clamp_min(0)).flatten()
+    exists = (order >= 0).to(weight).repeat(len(every))
+    weight = weight.index_select(0, place).mul_(exists[:, None])
+    bias = bias.index_select(0, place).mul_(exists)
+    return _BySlots.apply(hidden, weight, bias, matrix, weights, degree, metric)[0]  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _products(D: int, r: int, k: int) -> int:
+    """Return the number of multiplications that pull a form back to r directions."""
+    return comb(r, k - 1) * (comb(D, k) + r * (D - k + 1))
+
+
+class _BySlots(torch.autograd.Function):
+    """Comparison of forms that are a linear map of hidden features, with its own gradient.
+
+    With Z = ΛᵏG F, which is y pushed back to coefficients, and Z' = (g + gᵀ) μ Z, cloud by cloud:
+
+        ∂W = Σ_p Z'(p) h(p)ᵀ,    ∂bias = Σ_p Z'(p),    ∂h(p) = Wᵀ Z'(p)
+
+    Only y or Z is kept for the backward pass, in blocks of points. The other tensors exist for one
+    block at a time. Where there is no coefficient, W and bias are 0, and what Z has there counts
+    for nothing.
+    """
+
+    @staticmethod
+    def forward(  # type: ignore[override]
+        h: Tensor, W: Tensor, bias: Tensor, M: Tensor, mu: Tensor, degree: int, metric: bool
+    ) -> tuple[Tensor, ...]:
+        found, kept = [], []
+        for h_, M_, mu_ in _blocks(W, M, degree, h, mu.unsqueeze(-1)):
+            F = _coefficients(h_, W, bias, M_, degree)
+            y = _pull(F, M_, degree, metric)
+            found.append(((F if metric else y) @ y.mT).mul_(mu_.unsqueeze(-1)))
+            kept.append(y)
+        C = torch.cat(found).unflatten(0, h.shape[:2]).sum(1)
+        return (0.5 * (C + C.mT), *kept)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        *tensors, ctx.degree, ctx.metric = inputs
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.save_for_backward(*tensors, *output[1:])
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        h, W, bias, M, mu, *kept = ctx.saved_tensors
+        again = torch.is_grad_enabled()  # what was kept is a constant to autograd
+        mixing = (g + g.mT).unsqueeze(1) * mu[..., None, None]  # of each point: (B, n, l, l)
+        grad_W, grad_bias, grad_h = torch.zeros_like(W), torch.zeros_like(bias), []
+        blocks = _blocks(W, M, ctx.degree, h, mixing)
+        for (h_, M_, mixing_), y in zip(blocks, kept, strict=True):
+            if again:
+                F = _coefficients(h_, W, bias, M_, ctx.degree)
+                y = _pull(F, M_, ctx.degree, ctx.metric)
+            mixed = mixing_.view(len(y), *g.shape[-2:]) @ y
+            Z = (mixed if ctx.metric else _push(mixed, M_, ctx.degree)).flatten(1)
+            grad_W = grad_W.addmm_(Z.mT, h_)
+            grad_bias = grad_bias.add_(Z.sum(0))
+            grad_h.append(Z @ W)
+        return torch.cat(grad_h).view_as(h), grad_W, grad_bias, None, None, None, None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], *args: Any
+    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        each = [
+            [
+                arg if dim is None else arg.select(dim, i)
+                for arg, dim in zip(args, in_dims, strict=True)
+            ]
+            for i in range(info.batch_size)
+        ]
+        found = zip(*(_BySlots.apply(*one) for one in each), strict=True)  # type: ignore[no-untyped-call]
+        stacked = tuple(torch.stack(tensors) for tensors in found)
+        return stacked, (0,) * len(stacked)
+
+
+def _blocks(
+    W: Tensor, M: Tensor, degree: int, h: Tensor, other: Tensor
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Split points into blocks: hidden features, matrices, and other numbers of each point."""
+    D, r = M.shape[-2:]
+    size = max(1, min(_POINTS, _HELD // max(len(W), comb(D, degree - 1) * comb(r, degree - 1))))
+    flat = h.flatten(0, 1)
+    blocks = (
+        flat.split(size),
+        M.flatten(0, 1).split(size),
+        other.reshape(len(flat), -1).split(size),
+    )
+    return zip(*blocks, strict=True)
+
+
+def _coefficients(h: Tensor, W: Tensor, bias: Tensor, M: Tensor, degree: int) -> Tensor:
+    """Return the coefficients (P, l, C) of the forms at the points of a block, as laid out."""
+    width = len(_layout(M.shape[-2], degree))
+    return torch.addmm(bias, h, W.mT).view(len(h), -1, width)
+
+
+def _pull(F: Tensor, M: Tensor, degree: int, laid_out: bool) -> Tensor:
+    """Pull coefficients F (P, l, C) back by M (P, D, r): (P, l, C(r, k)), or laid out like F."""
+    (points, l, _), (D, r) = F.shape, M.shape[-2:]
+    L = compound(M[:, 1:], degree - 1)  # no J has the first index
+    bands = _bands(D, degree)
+    parts = F.split([height * width for _, height, width in bands], -1)
+    filled = [
+        (part.reshape(points, l * height, width) @ L[:, -width:])
+        .view(points, l, height, -1)
+        .transpose(1, 2)
+        for part, (_, height, width) in zip(parts, bands, strict=True)
+    ]
+    T = (M[:, : D - degree + 1].mT @ torch.cat(filled, 1).flatten(2)).flatten(1)
+    taken = _slots(r, degree, l, laid_out)
+    y, *terms = (T.index_select(1, torch.from_numpy(places).to(T.device)) for places in taken)
+    for t, term in enumerate(terms):
+        y = y.add_(term, alpha=-1 if t % 2 == 0 else 1)
+    return y.view(points, l, -1)
+
+
+def _push(y: Tensor, V: Tensor, degree: int) -> Tensor:
+    """Apply the transpose of :func:`_pull`: from (P, l, C(r, k)) to coefficients, as laid out."""
+    (points, l, _), (D, r) = y.shape, V.shape[-2:]
+    L = compound(V[:, 1:], degree - 1)
+    back, sign = (torch.from_numpy(table).to(y.device) for table in _way_back(r, degree, l))
+    T = y.flatten(1).index_select(1, back).mul_(sign.to(y))
+    filled = (V[:, : D - degree + 1] @ T.view(points, r, -1)).unflatten(-1, (l, -1))
+    parts = [
+        (
+            filled[:, start : start + height].transpose(1, 2).reshape(points, l * height, -1)
+            @ L[:, -width:].mT
+        ).view(points, l, -1)
+        for start, height, width in _bands(D, degree)
+    ]
+    return torch.cat(parts, -1)
 
 
 class _Band(NamedTuple):
@@ -71,154 +207,43 @@ def _bands(D: int, k: int) -> tuple[_Band, ...]:
 
 
 @lru_cache(maxsize=64)
-def _layout(D: int, k: int, l: int) -> np.ndarray:
-    """Return which coefficient of l forms is where: band by band, by i, form and J.
-
-    Coefficients are counted form by form; the number after the last stands for none.
-    """
+def _layout(D: int, k: int) -> np.ndarray:
+    """Return which coefficient of a form is where: band by band, by i and J; -1 stands for none."""
     rank = {I: place for place, I in enumerate(combinations(range(D), k))}
-    places = []
-    for start, height, _ in _bands(D, k):
-        for i in range(start, start + height):
-            others = combinations(range(start + 1, D), k - 1)
-            row = np.array([rank.get((i, *J), -1) for J in others])
-            forms = len(rank) * np.arange(l)[:, None]
-            places.append(np.where(row < 0, l * len(rank), row + forms).flatten())
-    return np.concatenate(places)
+    return np.array(
+        [
+            rank.get((i, *J), -1)
+            for start, height, _ in _bands(D, k)
+            for i in range(start, start + height)
+            for J in combinations(range(start + 1, D), k - 1)
+        ]
+    )
 
 
 @lru_cache(maxsize=64)
-def _slots(r: int, k: int, l: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Return the places of T_{a_t, A without a_t} in T for each t, and the way back.
+def _slots(r: int, k: int, l: int, laid_out: bool) -> list[np.ndarray]:
+    """Return the places of T_{a_t, A without a_t} in T (r, l, C(r, k - 1)) for each t.
 
-    T has the shape (r, l, C(r, k - 1)), and y the shape (C(r, k), l). The way back are the places
-    in y of all entries of T, and their signs, which are 0 where a is in B.
+    A runs through all that there are, or through those of a layout, where -1 may be any.
     """
-    rank = {A: place for place, A in enumerate(combinations(range(r), k))}
+    indices = np.array(list(combinations(range(r), k)))
+    if laid_out:
+        indices = indices[_layout(r, k)]
     rest = {B: place for place, B in enumerate(combinations(range(r), k - 1))}
-    form = np.arange(l)
-    taken = [np.empty((len(rank), l), np.int64) for _ in range(k)]
-    back = np.zeros((r, l, len(rest)), np.int64)
-    sign = np.zeros((r, l, len(rest)), np.int8)
-    for A, place in rank.items():
-        for t, a in enumerate(A):
-            B = rest[A[:t] + A[t + 1 :]]
-            taken[t][place] = (a * l + form) * len(rest) + B
-            back[a, :, B] = place * l + form
-            sign[a, :, B] = (-1) ** t
-    return [places.flatten() for places in taken], back.flatten(), sign.flatten()
+    taken = []
+    for t in range(k):
+        others = np.array([rest[tuple(A)] for A in np.delete(indices, t, 1).tolist()])
+        rows = indices[:, t] * l + np.arange(l)[:, None]
+        taken.append((rows * len(rest) + others).flatten())
+    return taken
 
 
-class _BySlots(torch.autograd.Function):
-    """Comparison of forms that are a linear map of hidden features, with its own gradient.
-
-    With y' = (g + gᵀ) y, cloud by cloud, and Z = μ y' pushed back to coefficients:
-
-        ∂W = Σ_p Z(p) h(p)ᵀ,    ∂bias = Σ_p Z(p),    ∂h(p) = Wᵀ Z(p)
-
-    Only y is kept for the backward pass. The coefficients, of which there are many more, exist for
-    one block of points at a time.
-    """
-
-    @staticmethod
-    def forward(  # type: ignore[override]
-        h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor, degree: int, forms: int
-    ) -> tuple[Tensor, Tensor]:
-        y = _pulled(h, W, bias, V, degree, forms)
-        return y.mT @ (y * _of_entries(mu, y)), y
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-        *tensors, ctx.degree, ctx.forms = inputs
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(*tensors, output[1])
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        h, W, bias, V, mu, y = ctx.saved_tensors
-        if torch.is_grad_enabled():  # y of the forward pass is a constant to autograd
-            y = _pulled(h, W, bias, V, ctx.degree, ctx.forms)
-        mixed = (y @ (g + g.mT)) * _of_entries(mu, y)
-        grad_W, grad_bias, grad_h = torch.zeros_like(W), torch.zeros_like(bias), []
-        for h_, V_, y_ in _blocks(W, V, ctx.degree, h, mixed):
-            Z = _push(y_, V_, ctx.degree, ctx.forms)
-            grad_W = grad_W.addmm_(Z.mT, h_)
-            grad_bias = grad_bias.add_(Z.sum(0))
-            grad_h.append(Z @ W)
-        return torch.cat(grad_h).view_as(h), grad_W, grad_bias, None, None, None, None
-
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, ...], *args: Any
-    ) -> tuple[tuple[Tensor, ...], tuple[int, int]]:
-        each = [
-            [
-                arg if dim is None else arg.select(dim, i)
-                for arg, dim in zip(args, in_dims, strict=True)
-            ]
-            for i in range(info.batch_size)
-        ]
-        found = zip(*(_BySlots.apply(*one) for one in each), strict=True)  # type: ignore[no-untyped-call]
-        C, y = (torch.stack(tensors) for tensors in found)
-        return (C, y), (0, 0)
-
-
-def _of_entries(mu: Tensor, y: Tensor) -> Tensor:
-    """Return the weights (B, n c, 1) of the entries of pulled forms y (B, n c, l)."""
-    return mu.repeat_interleave(y.shape[-2] // mu.shape[-1], -1).unsqueeze(-1)
-
-
-def _pulled(h: Tensor, W: Tensor, bias: Tensor, V: Tensor, degree: int, forms: int) -> Tensor:
-    """Return the forms pulled back to the columns of V: (B, n C(r, k), l)."""
-    y = [
-        _pull(torch.addmm(bias, h_, W.mT), V_, degree, forms)
-        for h_, V_, _ in _blocks(W, V, degree, h, h)
-    ]
-    return torch.cat(y).view(len(h), -1, forms)
-
-
-def _blocks(
-    W: Tensor, V: Tensor, degree: int, h: Tensor, other: Tensor
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Split points into blocks: hidden features, factors, and other numbers of each point."""
-    D, r = V.shape[-2:]
-    size = max(1, min(_POINTS, _HELD // max(len(W), comb(D, degree - 1) * comb(r, degree - 1))))
-    flat = h.flatten(0, 1)
-    blocks = (
-        flat.split(size),
-        V.flatten(0, 1).split(size),
-        other.reshape(len(flat), -1).split(size),
-    )
-    return zip(*blocks, strict=True)
-
-
-def _pull(F: Tensor, V: Tensor, degree: int, forms: int) -> Tensor:
-    """Pull coefficients F (P, ...) in the layout of bands back: (P, C(r, k) l)."""
-    points, D, r = V.shape
-    L = compound(V, degree - 1)
-    bands = _bands(D, degree)
-    slices = F.split([forms * band.height * band.width for band in bands], -1)
-    filled = [
-        (part.reshape(points, -1, band.width) @ L[:, -band.width :]).view(points, band.height, -1)
-        for part, band in zip(slices, bands, strict=True)
-    ]
-    T = (V[:, : D - degree + 1].mT @ torch.cat(filled, 1)).flatten(1)
-    taken, _, _ = _slots(r, degree, forms)
-    picked = [T.index_select(1, torch.from_numpy(places).to(T.device)) for places in taken]
-    return sum(picked[2::2], picked[0]) - sum(picked[3::2], picked[1])
-
-
-def _push(y: Tensor, V: Tensor, degree: int, forms: int) -> Tensor:
-    """Apply the transpose of :func:`_pull`."""
-    points, D, r = V.shape
-    L = compound(V, degree - 1)
-    _, back, sign = _slots(r, degree, forms)
-    T = y.index_select(1, torch.from_numpy(back).to(y.device)) * torch.from_numpy(sign).to(y)
-    filled = V[:, : D - degree + 1] @ T.view(points, r, -1)
-    parts = [
-        (
-            filled[:, start : start + height].reshape(points, height * forms, -1) @ L[:, -width:].mT
-        ).flatten(1)
-        for start, height, width in _bands(D, degree)
-    ]
-    return torch.cat(parts, 1)
+@lru_cache(maxsize=64)
+def _way_back(r: int, k: int, l: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places in y (l, C(r, k)) of all entries of T, and their signs: 0 if a is in B."""
+    taken = _slots(r, k, l, False)
+    back = np.zeros(r * l * comb(r, k - 1), np.int64)
+    sign = np.zeros(len(back), np.int8)
+    for t, places in enumerate(taken):
+        back[places], sign[places] = np.arange(len(places)), (-1) ** t
+    return back, sign
