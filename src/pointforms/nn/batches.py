@@ -87,3 +87,14 @@ def split_points(rows: Tensor, shapes: Sequence[Sequence[int]], dim: int = -2) -
     """Return the points of all parts along `dim` as those of each part, of the shapes (B, n)."""
     parts = rows.split([B * n for B, n in shapes], dim)
     return [part.unflatten(dim, (B, n)) for part, (B, n) in zip(parts, shapes, strict=True)]
+
+
+def numbered_points(shapes: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
+    """Return the cloud of each point of all parts, of the shapes (B, n), and its place there.
+
+    >>> [numbers.tolist() for numbers in numbered_points([(2, 1), (1, 3)])]
+    [[0, 1, 2, 2, 2], [0, 0, 0, 1, 2]]
+    """
+    widths = torch.tensor([n for B, n in shapes for _ in range(B)])
+    cloud = torch.arange(len(widths)).repeat_interleave(widths)
+    return cloud, torch.arange(len(cloud)) - (widths.cumsum(0) - widths)[cloud]

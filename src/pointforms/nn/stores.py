@@ -12,7 +12,7 @@ from torch import Tensor
 from pointforms.exterior import COMPOUND_MAX
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.stream import FieldStream
-from pointforms.nn.batches import FormBatch, FormParts, split_points
+from pointforms.nn.batches import FormBatch, FormParts, numbered_points, split_points
 from pointforms.nn.frames import Frame, framed, inputs_of
 from pointforms.nn.origins import common_origin, relative
 from pointforms.nn.point_numbers import PointNumbers, Tables
@@ -376,22 +376,16 @@ class FieldStore(PointStore):
         count = min(self.parts, index.shape[-1])
         sizes = self._host_sizes[index.cpu()].tensor_split(count, -1)
         shapes = [(part.shape[-1], int(part.max())) for part in sizes]
-        place = self._padded_places(index.cpu(), shapes)
-        rows = self.points[place]
+        cloud, row = numbered_points(shapes)
+        of_cloud = index.cpu()[..., cloud]
+        place = self._host_offsets[of_cloud] + row
+        place = place.where(row < self._host_sizes[of_cloud], len(self.points) - 1)
+        rows = self.points[place := place.to(self.sizes.device)]
         places, weights = (split_points(of, shapes, -1) for of in (place, self.weights[place]))
         own = zip(places, split_points(rows, shapes), weights, strict=True)
         clouds = index.tensor_split(count, -1)
         parts = [self._with_geometry(i, None, *of) for i, of in zip(clouds, own, strict=True)]
         return FormParts(tuple(parts), rows)
-
-    def _padded_places(self, index: Tensor, shapes: Sequence[tuple[int, int]]) -> Tensor:
-        """Return the rows of the flat tensors for all parts, one after the other: (..., P)."""
-        widths = torch.tensor([n for B, n in shapes for _ in range(B)])
-        cloud = torch.arange(len(widths)).repeat_interleave(widths)
-        row = torch.arange(len(cloud)) - (widths.cumsum(0) - widths)[cloud]
-        real = row < self._host_sizes[index][..., cloud]
-        place = torch.where(real, self._host_offsets[index][..., cloud] + row, len(self.points) - 1)
-        return place.to(self.sizes.device)
 
 
 def pad(rows: Tensor, batch: Tensor) -> Tensor:
