@@ -77,6 +77,25 @@ def higher_degrees(results: Results) -> None:
     results.add("dense forms, D = 12, 160 clouds of 64 points", "k = 3 / k = 1", three / one, 20.0)
 
 
+def default_fits(results: Results) -> None:
+    """Time a default fit of 300 clouds × 128 on one thread: ellipses of two shapes, with noise."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 2
+    for D in (3, 10):
+        clouds = []
+        for label in labels:
+            t = rng.uniform(0, 2 * np.pi, 128)
+            curve = np.zeros((128, D))
+            curve[:, 0], curve[:, 1] = np.cos(t), (1.0 if label else 0.6) * np.sin(t)
+            curve[:, 2] = 0.3 * np.sin(2 * t)
+            clouds.append(curve + 0.08 * rng.normal(size=(128, D)) + 0.15 * rng.normal(size=D))
+        start = process_time()
+        model = pf.PointFormClassifier(random_state=0).fit(clouds, labels)
+        case = f"default fit, 300 clouds × 128 × {D}"
+        results.add(case, "seconds", process_time() - start, 3.0)
+        results.note(case, "epochs", str(len(model.history_)))
+
+
 def many_fits(results: Results, epochs: int = 15) -> None:
     """Train 5 folds × 5 seeds of circles-vs-lines; time the plain loop on some of them."""
     task = pf.tasks.load("circles-vs-lines")
@@ -125,6 +144,7 @@ def main() -> list[str]:
     torch.set_num_threads(1)
     higher_degrees(results)
     comparison_layer(results)
+    default_fits(results)
     many_fits(results)
     torch.set_num_threads(threads)
     results.print()

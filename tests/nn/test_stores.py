@@ -56,24 +56,39 @@ def test_no_step_waits_for_the_device(degree, rng):
     store = FieldStore(fields, degrees=(degree,), device="meta")
     layer = pf.nn.PointForms(6, degree, forms=4).to("meta")
     whole = store.gather(torch.tensor([2, 0, 1]))
-    parts = store.gather_parts(torch.tensor([1, 2, 3, 0])).parts
-    assert [part.points.shape[-2] for part in (whole, parts[0], parts[-1])] == [
-        40,
-        *((20, 40) if degree < 2 else (9, 40)),
-    ]
-    for batch in (whole, *parts):
-        layer(batch, batch.points).sum().backward()
+    parts = store.gather_parts(torch.tensor([1, 2, 3, 0]))
+    assert [part.points.shape[-2] for part in (whole, *parts.parts)] == [40, 9, 20, 30, 40]
+    for batch in (whole, parts):
+        layer(batch, batch.rows).sum().backward()
     assert all(values.grad is not None for values in layer.parameters())
 
 
+SIZES = (60, 5, 6, 7, 7, 8, 9, 11, 14, 20)
+ASCENDING = torch.tensor([1, 2, 3, 4, 5, 6, 7, 8, 9, 0])
+
+
 def test_factors_of_small_clouds_are_narrow(rng):
-    """In parts, a factor has the columns that its clouds need, and the result is the same."""
-    fields = pf.gram_fields([rng.normal(size=(n, 20)) for n in (60, 5, 6, 7)], dimension=2)
-    store = FieldStore(fields, degrees=(1,), dtype=torch.float64)
-    small, large = store.gather_parts(torch.tensor([1, 2, 3, 0])).parts
+    """In parts, a factor has the columns that its clouds need."""
+    clouds = [rng.normal(size=(n, 20)) for n in SIZES]
+    fields = pf.gram_fields(clouds, neighbors=8, dimension=2)
+    small, *_, large = FieldStore(fields, degrees=(1,)).gather_parts(ASCENDING).parts
     assert small.factor.shape[-1] < large.factor.shape[-1]
-    whole = store.gather(torch.tensor([1, 2, 3, 0]))
-    layer = pf.nn.PointForms(20, 1, forms=4).double()
-    expected = layer(whole, whole.points)
-    found = torch.cat([layer(part, part.points) for part in (small, large)])
-    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("D", [3, 20], ids=["metric", "factor"])
+@pytest.mark.parametrize(
+    ("degree", "options"),
+    [(0, {}), (1, {}), (2, {}), (2, {"coefficients": "wedge"}), (1, {"sees": "own"})],
+)
+def test_parts_change_neither_matrices_nor_gradients(D, degree, options, rng):
+    clouds = [rng.normal(size=(n, D)) for n in SIZES]
+    fields = pf.gram_fields(clouds, neighbors=8, dimension=2)
+    store = FieldStore(fields, degrees=(degree,), dtype=torch.float64)
+    assert bool(store.metrics) == (degree > 0 and D == 3)
+    layer = pf.nn.PointForms(D, degree, forms=4, **options).double()
+    found = []
+    for batch in (store.gather(ASCENDING), store.gather_parts(ASCENDING)):
+        C = layer(batch, batch.rows)
+        found.append((C, *torch.autograd.grad(C.pow(2).sum(), tuple(layer.parameters()))))
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)

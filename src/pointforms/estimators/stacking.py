@@ -7,35 +7,62 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import stack_module_state, vmap
+from torch.func import functional_call, stack_module_state, vmap
 from torch.optim.adamw import adamw
 
 
 class Stack:
-    """Models of one shape as one set of parameters with a leading dimension E."""
+    """Models of one shape as one set of parameters with a leading dimension E.
+
+    A single model is called as it is: it is the `template`, whose parameters and buffers are then
+    views of the stacked ones.
+    """
 
     def __init__(self, models: list[nn.Module]) -> None:
         self.template = models[0]
-        self.single = len(models) == 1
         params, buffers = stack_module_state(models)  # type: ignore[arg-type]
         self.params = {name: p.detach() for name, p in params.items()}
         self.buffers = {name: b.detach() for name, b in buffers.items()}
+        self.single = len(models) == 1
+        self._lend()
+
+    def _lend(self) -> None:
+        """Give a single model the stacked numbers, so that it sees and makes changes of them."""
+        if self.single:
+            for own, stacked in (
+                (self.template.named_parameters(), self.params),
+                (self.template.named_buffers(), self.buffers),
+            ):
+                for name, values in own:
+                    values.data = stacked[name][0]
+            self._own = list(self.template.parameters())
 
     def call(self, function: Callable[..., Tensor], *args: Any, shared: int = 0) -> Tensor:
-        """Evaluate function(params, buffers, *args) for every model: (E, ...).
+        """Evaluate function(model, *args) for every model: (E, ...).
 
         Arguments have a leading dimension for the models, unless there is only one model. The first
         `shared` of them have none: all models get the same.
         """
         if self.single:  # faster, and free of the limits of vmap
-            return function(_first(self.params), _first(self.buffers), *args).unsqueeze(0)
+            return function(self.template, *args).unsqueeze(0)
+
+        def of_one(params: Any, buffers: Any, *own: Any) -> Tensor:
+            def model(*inputs: Any) -> Any:
+                return functional_call(self.template, (params, buffers), inputs)
+
+            return function(model, *own)
+
         dims = (0, 0, *[None if i < shared else 0 for i in range(len(args))])
-        return vmap(function, in_dims=dims)(self.params, self.buffers, *args)  # type: ignore
+        return vmap(of_one, in_dims=dims)(self.params, self.buffers, *args)  # type: ignore
 
     def gradients(
         self, function: Callable[..., Tensor], *args: Any, shared: int = 0
     ) -> tuple[dict[str, Tensor], Tensor]:
-        """Return the gradients of function(params, buffers, *args), and its values (E,)."""
+        """Return the gradients of function(model, *args), and its values (E,)."""
+        if self.single:
+            values = self.call(function, *args)
+            grads = tuple(g.unsqueeze(0) for g in torch.autograd.grad(values.sum(), self._own))
+            return dict(zip(self.params, grads, strict=True)), values.detach()
         # no value depends on the parameters of another model: the sum has the gradient of each
         self.params = {name: p.requires_grad_() for name, p in self.params.items()}
         values = self.call(function, *args, shared=shared)
@@ -48,15 +75,11 @@ class Stack:
         self.params = {name: p[rows] for name, p in self.params.items()}
         self.buffers = {name: b[rows] for name, b in self.buffers.items()}
         self.single = len(rows) == 1
+        self._lend()
 
     def state(self) -> dict[str, Tensor]:
         """Return parameters and buffers."""
         return {**self.params, **self.buffers}
-
-
-def _first(tree: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the first model's part of stacked tensors, as views, so that buffers can change."""
-    return {name: value[0] for name, value in tree.items()}
 
 
 class AdamW:
@@ -76,6 +99,8 @@ class AdamW:
             name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in params.items()
         }
         self.steps = 0
+        # names, moments, steps, rate and decay of the parameters of a single model
+        self._state_of_one: list[tuple[Any, ...]] = []
 
     def step(self, params: dict[str, Tensor], grads: dict[str, Tensor], factor: float) -> None:
         """Update the parameters, at `factor` times their learning rates."""
@@ -101,21 +126,27 @@ class AdamW:
 
         On the CPU only: elsewhere, reading its rate would wait for the device.
         """
-        for decays in (False, True):
-            names = [name for name, p in params.items() if (p.ndim > 2) == decays]
+        if not self._state_of_one:
+            for decays in (False, True):
+                names = [name for name, p in params.items() if (p.ndim > 2) == decays]
+                moments = zip(*(self.moments[name] for name in names), strict=True)
+                steps = [torch.tensor(float(self.steps - 1)) for _ in names]
+                rates = float(self.rate), float(self.decay) if decays else 0.0
+                self._state_of_one.append((names, *map(list, moments), steps, *rates))
+        for names, first, second, steps, rate, decay in self._state_of_one:
             adamw(
                 [params[name] for name in names],
                 [grads[name] for name in names],
-                [self.moments[name][0] for name in names],
-                [self.moments[name][1] for name in names],
+                first,
+                second,
                 [],
-                [torch.tensor(float(self.steps - 1)) for _ in names],
+                steps,  # which it counts on
                 fused=True,
                 amsgrad=False,
                 beta1=0.9,
                 beta2=0.999,
-                lr=factor * float(self.rate),
-                weight_decay=float(self.decay) if decays else 0.0,
+                lr=factor * rate,
+                weight_decay=decay,
                 eps=1e-8,
                 maximize=False,
             )
@@ -124,3 +155,4 @@ class AdamW:
         """Continue with some of the models only."""
         self.rate, self.decay = self.rate[rows], self.decay[rows]
         self.moments = {name: (m[rows], v[rows]) for name, (m, v) in self.moments.items()}
+        self._state_of_one.clear()

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from pointforms.estimators.fits import Fit, Loss, Schedule, Store
 from pointforms.estimators.stacking import AdamW, Stack
@@ -75,10 +74,9 @@ class Run:
         template.train()
 
         def batch_loss(
-            params: Any, buffers: Any, batch: Any, y: Tensor, counts: Tensor, weights: Tensor
+            model: Any, batch: Any, y: Tensor, counts: Tensor, weights: Tensor
         ) -> Tensor:
-            shown = None if whole else counts
-            out = functional_call(template, (params, buffers), (batch, shown))
+            out = model(batch, None if whole else counts)
             return (weights * loss(out, y)).sum() / counts.sum().clamp_min(1)
 
         # the learning rate falls along a cosine, from its initial value to 0
@@ -156,8 +154,8 @@ class Run:
         stack, template = self._stack, self._stack.template
         template.eval()
 
-        def evaluate(params: Any, buffers: Any, batch: Any) -> Tensor:
-            outputs: Tensor = functional_call(template, (params, buffers), (batch,))
+        def evaluate(model: Any, batch: Any) -> Tensor:
+            outputs: Tensor = model(batch)
             return outputs
 
         fits = [self._fits[i] for i in self.running]
@@ -170,13 +168,13 @@ class Run:
             for fit, order in zip(fits, orders, strict=True)
         ]
         parts = []
+        gather = self._store.gather_parts if self._store.parts > 1 else self._store.gather
         step = max(_EVALUATED // len(fits), 8)  # batches of a stack are as large as one alone
         for start in range(0, longest, step):
             index = np.stack([one[start : start + step] for one in clouds])
             places = torch.from_numpy(index)
-            batch = self._store.gather(places[0] if stack.single else places)
             with torch.no_grad():
-                parts.append(stack.call(evaluate, batch))
+                parts.append(stack.call(evaluate, gather(places[0] if stack.single else places)))
         found = torch.cat(parts, 1)
         results = []
         for outputs, order in zip(found, orders, strict=True):

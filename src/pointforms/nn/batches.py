@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -48,6 +49,16 @@ class FormBatch(NamedTuple):
     metrics: dict[int, Tensor] = {}  # noqa: RUF012
     covariates: tuple[Tensor, ...] = ()
 
+    @property
+    def parts(self) -> tuple[FormBatch, ...]:
+        """The batch, as its only part."""
+        return (self,)
+
+    @property
+    def rows(self) -> Tensor:
+        """The points of all clouds, one after the other: (..., B n, R)."""
+        return self.points.flatten(-3, -2)
+
 
 class FormParts(NamedTuple):
     """A batch in parts, each with clouds of similar size, so that little of it is padding.
@@ -56,9 +67,12 @@ class FormParts(NamedTuple):
     ----------
     parts : tuple of FormBatch
         The clouds of the batch, one part after the other.
+    rows : Tensor, shape (..., P, R)
+        The `points` of all parts, one after the other.
     """
 
     parts: tuple[FormBatch, ...]
+    rows: Tensor
 
     @property
     def covariates(self) -> tuple[Tensor, ...]:
@@ -67,3 +81,20 @@ class FormParts(NamedTuple):
             torch.cat(values, -2)
             for values in zip(*(part.covariates for part in self.parts), strict=True)
         )
+
+
+def split_points(rows: Tensor, shapes: Sequence[Sequence[int]], dim: int = -2) -> list[Tensor]:
+    """Return the points of all parts along `dim` as those of each part, of the shapes (B, n)."""
+    parts = rows.split([B * n for B, n in shapes], dim)
+    return [part.unflatten(dim, (B, n)) for part, (B, n) in zip(parts, shapes, strict=True)]
+
+
+def numbered_points(shapes: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
+    """Return the cloud of each point of all parts, of the shapes (B, n), and its place there.
+
+    >>> [numbers.tolist() for numbers in numbered_points([(2, 1), (1, 3)])]
+    [[0, 1, 2, 2, 2], [0, 0, 0, 1, 2]]
+    """
+    widths = torch.tensor([n for B, n in shapes for _ in range(B)])
+    cloud = torch.arange(len(widths)).repeat_interleave(widths)
+    return cloud, torch.arange(len(cloud)) - (widths.cumsum(0) - widths)[cloud]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import permutations
 from math import prod
 from typing import Any
@@ -9,13 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pointforms.nn.batches import split_points
+
 # A determinant is summed over all permutations of up to this many slots: 4! = 24.
 _MAX_WEDGE_DEGREE = 4
 
 
-def compare(
-    hidden: Tensor, weight: Tensor, bias: Tensor, factor: Tensor, weights: Tensor
-) -> Tensor:
+def compare(hidden: Tensor, weight: Tensor, bias: Tensor, *geometry: Tensor) -> Tensor:
     """Compare forms through the compound factor: C_ab = Σ_p μ(p) (F_a ΛᵏV)(p) · (F_b ΛᵏV)(p).
 
     The coefficients are F = hidden weightᵀ + bias. The result can be differentiated with respect to
@@ -23,32 +24,32 @@ def compare(
 
     Parameters
     ----------
-    hidden : Tensor, shape (B, n, H)
-        Input of the last linear map of a coefficient network.
+    hidden : Tensor, shape (B, n, H) or (P, H)
+        Input of the last linear map of a coefficient network, at the points of a batch, or of all
+        parts of a batch, one after the other.
     weight : Tensor, shape (l C, H)
         Weight of that map; the C coefficients of one form are adjacent.
     bias : Tensor, shape (l C,)
         Its bias.
-    factor : Tensor, shape (B, n, C, c)
-        ΛᵏV, the compound of the Gram factor: V itself for k = 1.
-    weights : Tensor, shape (B, n)
-        The measure μ; zero on padding.
+    *geometry : Tensor, shapes (B, n, C, c) and (B, n)
+        Of each part, ΛᵏV, the compound of the Gram factor (V itself for k = 1), and the measure μ,
+        zero on padding.
 
     Returns
     -------
     Tensor, shape (B, l, l)
-        Symmetric and positive semidefinite.
+        Symmetric and positive semidefinite, for the clouds of all parts.
     """
-    return _ByFactor.apply(hidden, weight, bias, factor, weights)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _ByFactor.apply(hidden.flatten(0, -2), weight, bias, *geometry)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
-def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, metric: Tensor) -> Tensor:
-    """Compare forms through the weighted k-th Gram matrices, metric (B, n, C, C) = μ ΛᵏV ΛᵏVᵀ.
+def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, *metrics: Tensor) -> Tensor:
+    """Compare forms through the weighted k-th Gram matrices (B, n, C, C) = μ ΛᵏV ΛᵏVᵀ of each part.
 
     The result equals that of :func:`compare`. One wide product replaces two narrow ones, which is
     cheaper if the factor is more than half as wide as it is high.
     """
-    return _ByMetric.apply(hidden, weight, bias, metric)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _ByMetric.apply(hidden.flatten(0, -2), weight, bias, *metrics)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 def compare_coefficients(F: Tensor, geometry: Tensor, weights: Tensor | None) -> Tensor:
@@ -77,34 +78,42 @@ class _ByFactor(torch.autograd.Function):
         C  = Σ_p μ(p) y(p) y(p)ᵀ
         ∂W = Σ_p Z(p) h(p)ᵀ,    ∂bias = Σ_p Z(p),    ∂h(p) = Wᵀ Z(p)
 
-    Only y is kept for the backward pass, not the coefficients. It is a constant to autograd: a
+    Only μ y is kept for the backward pass, not the coefficients. It is a constant to autograd: a
     backward pass that is itself differentiated (create_graph=True) computes it again. All tensors
     may have one more leading dimension, for stacked models, which V and μ lack where the models
-    share their clouds.
+    share their clouds. Products with W are those of all points at once, whatever their part.
     """
 
     @staticmethod
     def forward(  # type: ignore[override]
-        h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        y = _pulled(h, W, bias, V)
-        return (y * _of_entries(mu, y)) @ y.mT, y
+        h: Tensor, W: Tensor, bias: Tensor, *geometry: Tensor
+    ) -> tuple[Tensor, ...]:
+        pulled = _pulled(h, W, bias, geometry[::2])
+        weighted = _weighted(pulled, geometry[1::2])
+        C = [yw @ y.mT for y, yw in zip(pulled, weighted, strict=True)]
+        return _joined(C, -3), *weighted
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(*inputs, output[1])
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.save_for_backward(*inputs, *output[1:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        h, W, bias, V, mu, y = ctx.saved_tensors
+    def backward(ctx: Any, g: Tensor, *of_weighted: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        h, W, bias, *geometry = ctx.saved_tensors
+        geometry, weighted = geometry[: -len(of_weighted)], geometry[-len(of_weighted) :]
         if torch.is_grad_enabled():
-            y = _pulled(h, W, bias, V)
-        mixed = (g + g.mT) @ (y * _of_entries(mu, y))
-        of_points = mixed.unflatten(-1, (h.shape[-2], -1)).transpose(-3, -2)  # (..., B, n, l, r)
-        Z = _apply(of_points, V.mT).flatten(-4, -3).flatten(-2)
-        grad_h = (Z @ W).view(h.shape)
-        return grad_h, Z.mT @ h.flatten(-3, -2), Z.sum(-2), None, None
+            weighted = _weighted(_pulled(h, W, bias, geometry[::2]), geometry[1::2])
+        both = (g + g.mT).split([_clouds(y) for y in weighted], -3)
+        back = []
+        for V, y, mixing in zip(geometry[::2], weighted, both, strict=True):
+            mixed = mixing @ y
+            of_points = mixed.unflatten(-1, (V.shape[-3], -1)).transpose(
+                -3, -2
+            )  # (..., B, n, l, r)
+            back.append(_apply(of_points, V.mT).flatten(-4, -3).flatten(-2))
+        Z = _joined(back, -2)
+        return Z @ W, Z.mT @ h, Z.sum(-2), *[None] * len(geometry)
 
     vmap = staticmethod(lambda info, in_dims, *args: _stacked(_ByFactor, info, in_dims, args))
 
@@ -120,41 +129,43 @@ class _ByMetric(torch.autograd.Function):
 
     The gradient of the linear map needs K anyway, so the comparison adds only one product with the
     geometry to the cost of the network, and no tensor is transposed between points and forms.
-    Stacked models and second derivatives are as in :class:`_ByFactor`.
+    Stacked models, second derivatives and parts are as in :class:`_ByFactor`.
     """
 
     @staticmethod
     def forward(  # type: ignore[override]
-        h: Tensor, W: Tensor, bias: Tensor, G: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        *stack, B, _, _ = h.shape
-        l = W.shape[-2] // G.shape[-2]
-        Z, K, s = _products(h, W, bias, G)
+        h: Tensor, W: Tensor, bias: Tensor, *metrics: Tensor
+    ) -> tuple[Tensor, ...]:
+        l = W.shape[-2] // metrics[0].shape[-2]
+        K, s, *Z = _products(h, W, bias, metrics)
+        *stack, B, _ = s.shape
         C = K.view(*stack, B * l, -1) @ W.reshape(*stack, l, -1).mT
         C = C + s.view(*stack, B * l, -1) @ bias.view(*stack, l, -1).mT
         C = C.view(*stack, B, l, l)
-        return 0.5 * (C + C.mT), Z, K, s
+        return 0.5 * (C + C.mT), K, s, *Z
 
     @staticmethod
-    def setup_context(
-        ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor, Tensor]
-    ) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         ctx.mark_non_differentiable(*output[1:])
         ctx.save_for_backward(*inputs, *output[1:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        h, W, bias, G, Z, K, s = ctx.saved_tensors
+    def backward(ctx: Any, g: Tensor, *of_products: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        h, W, bias, *metrics = ctx.saved_tensors
+        metrics, products = metrics[: -len(of_products)], metrics[-len(of_products) :]
         if torch.is_grad_enabled():
-            Z, K, s = _products(h, W, bias, G)
+            products = _products(h, W, bias, metrics)
+        K, s, *Z = products
         *stack, B, l, _l = g.shape
         both = g + g.mT
         each = both.reshape(*stack, B * l, l) @ W.reshape(*stack, l, -1)  # Σ_a (g + gᵀ)_ab W_a
-        grad_h = Z @ each.view(*stack, B, *W.shape[-2:])
+        each = each.view(*stack, B, *W.shape[-2:])
+        maps = each.split([_clouds(own) for own in Z], -3)
+        grad_h = [(own @ A).flatten(-3, -2) for own, A in zip(Z, maps, strict=True)]
         sums = both.transpose(-3, -2).reshape(*stack, l, B * l)  # over clouds and forms at once
         grad_W = (sums @ K.view(*stack, B * l, -1)).view(W.shape)
         grad_bias = (sums @ s.view(*stack, B * l, -1)).flatten(-2)
-        return grad_h, grad_W, grad_bias, None
+        return _joined(grad_h, -2), grad_W, grad_bias, *[None] * len(metrics)
 
     vmap = staticmethod(lambda info, in_dims, *args: _stacked(_ByMetric, info, in_dims, args))
 
@@ -175,27 +186,43 @@ def _stacked(
     return function.apply(*stacked), 0  # type: ignore[no-untyped-call]
 
 
-def _coefficients(h: Tensor, W: Tensor, bias: Tensor, count: int) -> Tensor:
-    """Return F (..., B, n, l, C) for `count` coefficients C of a form."""
-    F = (h.flatten(-3, -2) @ W.mT).add_(bias.unsqueeze(-2))
-    return F.view(*h.shape[:-1], -1, count)
+def _joined(parts: Sequence[Tensor], dim: int) -> Tensor:
+    """Return parts one after the other; a single one as it is."""
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts), dim)
 
 
-def _pulled(h: Tensor, W: Tensor, bias: Tensor, V: Tensor) -> Tensor:
-    """Return the forms pulled back to the columns of V, by form: (..., B, l, n r)."""
-    y: Tensor = _apply(_coefficients(h, W, bias, V.shape[-2]), V)
-    return y.transpose(-3, -2).flatten(-2)
+def _clouds(values: Tensor) -> int:
+    """Return the number of clouds of values (..., B, a, b)."""
+    return values.shape[-3]
 
 
-def _of_entries(mu: Tensor, y: Tensor) -> Tensor:
-    """Return the weights of the entries of pulled forms y (..., B, l, n r)."""
-    return mu.repeat_interleave(y.shape[-1] // mu.shape[-1], -1).unsqueeze(-2)
+def _by_part(h: Tensor, W: Tensor, bias: Tensor, geometry: Sequence[Tensor]) -> list[Tensor]:
+    """Return the coefficients F (..., B, n, l, C) of each part of points with some geometry."""
+    F = (h @ W.mT).add_(bias.unsqueeze(-2)).unflatten(-1, (-1, geometry[0].shape[-2]))
+    return split_points(F, [A.shape[-4:-2] for A in geometry], -3)
 
 
-def _products(h: Tensor, W: Tensor, bias: Tensor, G: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return Z = G F (..., B, n, l C), K = Σ_p Z(p) h(p)ᵀ and s = Σ_p Z(p) of each cloud."""
-    Z = _apply(_coefficients(h, W, bias, G.shape[-2]), G).flatten(-2)
-    return Z, Z.mT @ h, Z.sum(-2)
+def _pulled(h: Tensor, W: Tensor, bias: Tensor, factors: Sequence[Tensor]) -> list[Tensor]:
+    """Return the forms pulled back to the columns of V, by part and form: (..., B, l, n r)."""
+    parts = zip(_by_part(h, W, bias, factors), factors, strict=True)
+    return [_apply(F, V).transpose(-3, -2).flatten(-2) for F, V in parts]
+
+
+def _weighted(pulled: Sequence[Tensor], measures: Sequence[Tensor]) -> list[Tensor]:
+    """Return μ y for the pulled forms y (..., B, l, n r) of each part."""
+    return [
+        (y.unflatten(-1, (mu.shape[-1], -1)) * mu[..., None, :, None]).flatten(-2)
+        for y, mu in zip(pulled, measures, strict=True)
+    ]
+
+
+def _products(h: Tensor, W: Tensor, bias: Tensor, metrics: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return K = Σ_p Z(p) h(p)ᵀ and s = Σ_p Z(p) of each cloud, and Z = G F (..., B, n, l C)."""
+    parts = zip(_by_part(h, W, bias, metrics), metrics, strict=True)
+    Z = [_apply(F, G).flatten(-2) for F, G in parts]
+    read = split_points(h, [own.shape[-3:-1] for own in Z])
+    K = [own.mT @ points for own, points in zip(Z, read, strict=True)]
+    return _joined(K, -3), _joined([own.sum(-2) for own in Z], -2), *Z
 
 
 def _apply(F: Tensor, A: Tensor) -> Tensor:

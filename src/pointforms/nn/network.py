@@ -53,11 +53,14 @@ class FeatureNorm(nn.Module):
     def forward(self, features: Tensor, counts: Tensor | None = None) -> Tensor:
         """Normalise features (B, f); counts (B,) are 1, or 0 for clouds that fill up a batch."""
         if self.training:
-            w = torch.ones_like(features[:, 0]) if counts is None else counts
-            n = w.sum().clamp_min(1)
-            w = (w / n).unsqueeze(-1)
-            center = (w * features).sum(0)
-            variance = (w * (features - center).square()).sum(0)
+            if counts is None:
+                n = torch.full_like(self.seen, len(features))
+                variance, center = torch.var_mean(features, 0, correction=0)
+            else:
+                n = counts.sum().clamp_min(1)
+                w = (counts / n).unsqueeze(-1)
+                center = (w * features).sum(0)
+                variance = (w * (features - center).square()).sum(0)
             center, scale = self.moments(center, variance, n)
         else:
             center, scale = self.moments()
@@ -280,10 +283,7 @@ class PointFormNetwork(nn.Module):
         list of Tensor
             One per degree, of shape (B, l, l).
         """
-        if isinstance(batch, FormParts):
-            parts = [self.comparison_matrices(part) for part in batch.parts]
-            return [torch.cat(matrices, -3) for matrices in zip(*parts, strict=True)]
-        x = (batch.points - self.mean) / self.scale
+        x = (batch.rows - self.mean) / self.scale
         return [layer(batch, x) for layer in self.point_forms()]
 
     def features(self, batch: FormBatch) -> Tensor:

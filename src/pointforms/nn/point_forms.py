@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from math import comb
 from typing import Literal
 
@@ -12,7 +13,7 @@ from torch.func import functional_call
 from torch.utils.checkpoint import checkpoint
 
 from pointforms.exterior import COMPOUND_MAX, check_degree, compound, pull
-from pointforms.nn.batches import FormBatch
+from pointforms.nn.batches import FormBatch, FormParts, split_points
 from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients, check_count
 from pointforms.nn.comparison import (
     compare,
@@ -117,37 +118,54 @@ class PointForms(nn.Module):
         """
         self.network.set_scale(scale)
 
-    def forward(self, batch: FormBatch, x: Tensor) -> Tensor:
+    def forward(self, batch: FormBatch | FormParts, x: Tensor) -> Tensor:
         """Compute the comparison matrices of a batch.
 
         Parameters
         ----------
-        batch : FormBatch
+        batch : FormBatch or FormParts
             The clouds with their geometry.
-        x : Tensor, shape (B, n, R)
-            What the coefficient network reads: the points, perhaps standardised.
+        x : Tensor, shape (B, n, R) or (P, R)
+            What the coefficient network reads: the points, perhaps standardised. Those of a batch
+            in parts are one after the other.
 
         Returns
         -------
         Tensor, shape (B, l, l)
             One matrix per cloud.
         """
+        if isinstance(self.network, DenseCoefficients):
+            return self._compare_dense(batch.parts, self.network.trunk(x.flatten(0, -2)))
+        points = split_points(x.flatten(0, -2), [part.weights.shape for part in batch.parts])
+        return torch.cat([self._compare(*one) for one in zip(batch.parts, points, strict=True)])
+
+    def _compare_dense(self, parts: Sequence[FormBatch], hidden: Tensor) -> Tensor:
+        """Compare forms by what the last map of their network reads at all points, (P, H)."""
+        assert isinstance(self.network, DenseCoefficients)
+        last = self.network.last_map()
+        geometry = [G for part in parts if (G := self._prepared(part)) is not None]
+        if not geometry:
+            points = split_points(hidden, [part.weights.shape for part in parts])
+            matrices = [
+                compare_by_slots(h, *last, part.factor, part.weights, self.degree)
+                for h, part in zip(points, parts, strict=True)
+            ]
+            return torch.cat(matrices)
+        if self.degree in parts[0].metrics or self.degree == 0:
+            return compare_by_metric(hidden, *last, *geometry)
+        pairs = zip(geometry, (part.weights for part in parts), strict=True)
+        return compare(hidden, *last, *chain.from_iterable(pairs))
+
+    def _compare(self, batch: FormBatch, x: Tensor) -> Tensor:
+        """Compare forms whose coefficients are products, or read their own features only."""
         if self.wedge:
             one_forms = self.network(x)
             return compare_wedges(one_forms, batch.factor, batch.weights, self.forms, self.degree)
         geometry = self._prepared(batch)
-        if isinstance(self.network, OwnCoefficients):
-            if geometry is None:
-                return self._compare_in_blocks(batch, x)
-            weights = None if self.degree in batch.metrics else batch.weights
-            return compare_coefficients(self.network(x), geometry, weights)
-        assert isinstance(self.network, DenseCoefficients)
-        last = (self.network.trunk(x), *self.network.last_map())
         if geometry is None:
-            return compare_by_slots(*last, batch.factor, batch.weights, self.degree)
-        if self.degree in batch.metrics or self.degree == 0:
-            return compare_by_metric(*last, geometry)
-        return compare(*last, geometry, batch.weights)
+            return self._compare_in_blocks(batch, x)
+        weights = None if self.degree in batch.metrics else batch.weights
+        return compare_coefficients(self.network(x), geometry, weights)
 
     def _prepared(self, batch: FormBatch) -> Tensor | None:
         """Return ΛᵏV or the weighted metric (μ for k = 0), or None if it costs less without."""

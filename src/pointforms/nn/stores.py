@@ -12,7 +12,7 @@ from torch import Tensor
 from pointforms.exterior import COMPOUND_MAX
 from pointforms.geometry.field import GramField, Measure
 from pointforms.geometry.stream import FieldStream
-from pointforms.nn.batches import FormBatch, FormParts
+from pointforms.nn.batches import FormBatch, FormParts, numbered_points, split_points
 from pointforms.nn.frames import Frame, framed, inputs_of
 from pointforms.nn.origins import common_origin, relative
 from pointforms.nn.point_numbers import PointNumbers, Tables
@@ -24,9 +24,8 @@ from pointforms.support.weighted_statistics import (
 )
 from pointforms.weights import keep_weights, relative_weights, weights_of
 
-# Number of parts of a batch, for 1-forms and for others, which compute more per point; where more
-# than this share of the batch would be padding otherwise.
-_PARTS, _PADDING = (2, 4), 0.2
+# Number of parts of a batch, where more than this share of the batch would be padding otherwise.
+_PARTS, _PADDING = 6, 0.2
 
 
 class PointStore:
@@ -85,7 +84,8 @@ class PointStore:
             place.copy_(cloud)
         self.points = self.points.to(device)
         self.sizes = sizes.to(device)
-        self.offsets = (sizes.cumsum(0) - sizes).to(device)
+        self._host_offsets = sizes.cumsum(0) - sizes
+        self.offsets = self._host_offsets.to(device)
 
     def _read(
         self, clouds: Sequence[Tensor], frame: Frame, centers: Tensor | None, dtype: torch.dtype
@@ -241,7 +241,7 @@ class FieldStore(PointStore):
             self._by_measure = torch.stack(totals).to(device)
         self.weights = self.weights.to(device)
         padding = 1 - total / (len(points) * max(self._counts))
-        self.parts = _PARTS[max(degrees, default=1) > 1] if padding > _PADDING else 1
+        self.parts = _PARTS if padding > _PADDING else 1
         # forms with very many coefficients fill the processor by themselves, and those of networks
         # that see their own features only are compared in blocks, which torch.func cannot map over
         self.stackable = all(
@@ -333,10 +333,15 @@ class FieldStore(PointStore):
         FormBatch
             Padded to the largest of the clouds.
         """
-        on_host = index.cpu()
         place, _ = self.places(index, rows)
+        return self._with_geometry(index, rows, place, self.points[place], self.weights[place])
+
+    def _with_geometry(
+        self, index: Tensor, rows: Tensor | None, place: Tensor, points: Tensor, weights: Tensor
+    ) -> FormBatch:
+        """Return the batch of some points, given what is read at them, and their weights."""
+        on_host = index.cpu()
         index = index.to(self.sizes.device)
-        weights = self.weights[place]
 
         def tables(numbers: PointNumbers, width: int | None = None) -> Tensor:
             return numbers.gather(on_host, rows, place, width or numbers.shape[-1])
@@ -358,7 +363,7 @@ class FieldStore(PointStore):
             factor = tables(self.factor, int(self._ranks[on_host].max()))
         else:  # zeros that take no memory
             factor = weights.new_zeros(self.factor.shape).expand(*place.shape, -1, -1)
-        return FormBatch(self.points[place], factor, weights, compounds, metrics, covariates)
+        return FormBatch(points, factor, weights, compounds, metrics, covariates)
 
     def gather_parts(self, index: Tensor) -> FormParts:
         """Gather a batch of clouds in parts, each padded to the largest of its own clouds.
@@ -368,8 +373,19 @@ class FieldStore(PointStore):
         index : Tensor of int, shape (..., B)
             The clouds, by ascending size.
         """
-        parts = min(self.parts, index.shape[-1])
-        return FormParts(tuple(self.gather(part) for part in index.tensor_split(parts, -1)))
+        count = min(self.parts, index.shape[-1])
+        sizes = self._host_sizes[index.cpu()].tensor_split(count, -1)
+        shapes = [(part.shape[-1], int(part.max())) for part in sizes]
+        cloud, row = numbered_points(shapes)
+        of_cloud = index.cpu()[..., cloud]
+        place = self._host_offsets[of_cloud] + row
+        place = place.where(row < self._host_sizes[of_cloud], len(self.points) - 1)
+        rows = self.points[place := place.to(self.sizes.device)]
+        places, weights = (split_points(of, shapes, -1) for of in (place, self.weights[place]))
+        own = zip(places, split_points(rows, shapes), weights, strict=True)
+        clouds = index.tensor_split(count, -1)
+        parts = [self._with_geometry(i, None, *of) for i, of in zip(clouds, own, strict=True)]
+        return FormParts(tuple(parts), rows)
 
 
 def pad(rows: Tensor, batch: Tensor) -> Tensor:
