@@ -142,10 +142,25 @@ def _standings(comparisons: Sequence[Comparison]) -> str:
     (first, most), *_ = leads.most_common()
     return (
         f"Of {len(differences)} comparisons with NPF (selected), it is significantly ahead in "
-        f"{_word(behind)} and behind in {_word(ahead)}. Most often the highest mean, alone or "
-        f"shared: {first}, on\n{_word(most)} of the {_word(len(comparisons))} tasks; NPF "
-        f"(selected) on {_word(leads[OURS])}."
+        f"{_word(behind)} and behind in {_word(ahead)}. By mean AUROC it is\n"
+        f"{'; '.join(_place(one) for one in comparisons)}.\n"
+        f"{first} has the highest mean most often, alone or shared: on {_word(most)} of the "
+        f"{_word(len(comparisons))} tasks."
     )
+
+
+def _place(comparison: Comparison) -> str:
+    """Say which place NPF (selected) has by its mean, where equal means share the first place."""
+    means = [round(model.summary("auroc").mean, 3) for model in _listed(comparison)]
+    ours = round(comparison.reference.summary("auroc").mean, 3)
+    place = 1 + sum(mean > ours for mean in means)
+    shared = " (shared)" if means.count(ours) > 1 else ""
+    return f"{_ordinal(place)} of {len(means)}{shared} on {TASKS[comparison.title]}"
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if 10 < number % 100 < 14 else ending}"
 
 
 def _word(count: int) -> str:
