@@ -1,23 +1,31 @@
 """The paper's four sweeps: how long they are planned to take, and how long fits drawn from them do.
 
 `python -m benchmarks study` trains 40 fits that are drawn at random, as their sweeps would: two
-processes on two cores, the seeds of a fold together. `python -m benchmarks.study costs FILE.db`
-trains one unit of every task and model, goes on where an earlier call stopped, and prints the costs
-for src/pointforms/bench/typical_costs.toml. Both take an otherwise idle machine.
+processes on two cores, the seeds of a fold together, on an otherwise idle machine.
+`python -m benchmarks.study costs FILE.jsonl` measures fits of all tasks and models, goes on where
+an earlier call stopped, and prints the costs for src/pointforms/bench/typical_costs.toml.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sys
 import tempfile
 from pathlib import Path
+from statistics import mean
+from time import process_time
+
+import torch
 
 from benchmarks.tables import Results
 from pointforms.bench import LocalEngine, Store, read_manifest, run
-from pointforms.bench.plan import estimate_seconds, plan
+from pointforms.bench.fitting import fit_unit
+from pointforms.bench.fitting import prepare as prepare_unit
+from pointforms.bench.plan import cost_name, estimate_seconds, plan
 from pointforms.bench.records import Unit
+from pointforms.bench.selection import is_point_form
 from pointforms.paper.organoids.catalogue import VARIABLE, prepared_folder, use_folder
 from pointforms.paper.organoids.prepare import prepare
 from pointforms.paper.organoids.simulate import write_simulated
@@ -25,11 +33,11 @@ from pointforms.support.formatting import duration
 
 SWEEPS = ("synthetic-primary", "synthetic-screen", "pdo-primary", "pdo-screen")
 WORKERS = 2
-# Fits above this many seconds are measured by one seed alone; it makes no difference to them
-# whether others are trained beside them.
-_LONG = 20.0
 # Baselines are measured on these tasks; those of other tasks follow by numbers of points.
 _MEASURED = ("circles-vs-lines", "singlecell", "rna-velocity", "pdo-efp")
+# Units of a degree of point-forms that are measured on a task. Fits above this many seconds are
+# measured by one seed alone: it makes no difference to them whether others are trained beside them.
+_UNITS, _LONG = 2, 20.0
 
 
 def prepare_organoids(folder: Path) -> None:
@@ -54,17 +62,22 @@ def drawn_units(count: int = 40, seed: int = 0) -> list[Unit]:
     return random.Random(seed).choices(units, sizes, k=count)
 
 
-def one_of_each() -> list[Unit]:
-    """Return a unit of every task and model, drawn at random: of several sweeps, from all."""
-    by_pair: dict[tuple[str, str], list[Unit]] = {}
+def measured_units() -> list[Unit]:
+    """Return units of all kinds: two of each task and degree of point-forms, one of a baseline.
+
+    Rows of point-forms are drawn at random from all sweeps, so that their mean stands for those of
+    all readouts and settings of training.
+    """
+    by_kind: dict[tuple[str, str], list[Unit]] = {}
     for unit in all_units():
-        by_pair.setdefault((unit.row.task, unit.row.model), []).append(unit)
+        if is_point_form(unit.row) or unit.row.task in _MEASURED:
+            by_kind.setdefault((unit.row.task, cost_name(unit.row)), []).append(unit)
     chosen = []
-    for (task, model), units in by_pair.items():
-        if model.startswith("npf-") or task in _MEASURED:
-            unit = random.Random(f"{task} {model}").choice(units)
-            fits = unit.fits[:1] if estimate_seconds(unit.row, 1) > _LONG else unit.fits
-            chosen.append(Unit(unit.row, fits))
+    for (task, kind), units in by_kind.items():
+        rng = random.Random(f"{task} {kind}")
+        for unit in rng.sample(units, _UNITS if is_point_form(units[0].row) else 1):
+            long = estimate_seconds(unit.row, 1) > _LONG
+            chosen.append(Unit(unit.row, unit.fits[:1] if long else unit.fits))
     return chosen
 
 
@@ -89,18 +102,33 @@ def _tell(fits: int) -> None:
 
 
 def print_costs(path: Path) -> None:
-    """Measure one unit of every task and model, and print the seconds of a fit as TOML."""
-    units = one_of_each()
-    seconds = seconds_per_fit(units, path)
-    by_model: dict[str, dict[str, float]] = {}
+    """Measure units, keep their processor seconds per fit in a file, and print means as TOML."""
+    torch.set_num_threads(1)
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    known = {(row, fold): seconds for row, fold, seconds in map(json.loads, lines)}
+    units = measured_units()
+    costs: dict[str, dict[str, list[float]]] = {}
     for unit in units:
         row, (fold, _) = unit.row, unit.fits[0]
-        by_model.setdefault(row.model, {})[row.task] = seconds[row.key, str(fold)]
-    for model, costs in by_model.items():
-        name = model if model.replace("-", "").isalnum() else f'"{model}"'
-        print(f"\n[{name}]")
-        for task, value in costs.items():
-            print(f"{task} = {value:.2g}")
+        if (row.key, fold) not in known:
+            seconds = known[row.key, fold] = processor_seconds(unit)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([row.key, fold, seconds]) + "\n")
+            print(f"{row.task} {row.model} {row.options}: {seconds:.2f} s", file=sys.stderr)
+        costs.setdefault(cost_name(row), {}).setdefault(row.task, []).append(known[row.key, fold])
+    for kind, by_task in costs.items():
+        means = (f"{task} = {mean(values):.2g}" for task, values in by_task.items())
+        print(f'"{kind}" = {{ {", ".join(means)} }}')
+
+
+def processor_seconds(unit: Unit) -> float:
+    """Train a unit in this process, and return the processor time of one of its fits."""
+    prepared = prepare_unit(unit)
+    start = process_time()
+    failed = [record.error for record in fit_unit(unit, prepared) if record.error]
+    if failed:
+        raise RuntimeError(failed[0])
+    return (process_time() - start) / len(unit.fits)
 
 
 def main() -> list[str]:

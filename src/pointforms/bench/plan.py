@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from pointforms.bench.manifest import Manifest
 from pointforms.bench.records import Row
+from pointforms.bench.selection import is_point_form
+from pointforms.models import MODELS
 from pointforms.models.options import default
 from pointforms.support.formatting import duration
 from pointforms.support.table import Column, Table
@@ -133,13 +135,24 @@ def estimate_seconds(row: Row, fits: int, measured: Measured | None = None) -> f
     if measured and (row.task, row.model) in measured:
         return fits * measured[row.task, row.model]
     costs = typical_costs()
-    of_model = costs.get(row.model, costs[_OTHER_MODELS])
+    of_model = costs.get(row.model) or costs.get(cost_name(row)) or costs[_OTHER_MODELS]
     task = row.task if row.task in of_model else _TYPICAL_TASK
     seconds = of_model[task] * _point_count(row) / _point_count(Row(task, row.model))
     epochs = default(row.model, "epochs")
     if epochs:
         seconds *= row.options.get("epochs", epochs) / epochs
     return fits * seconds
+
+
+def cost_name(row: Row) -> str:
+    """Return what the cost of a row is listed under: its model, or the degree of a point-form.
+
+    The readout of a point-form makes little difference to the time.
+    """
+    if not is_point_form(row):
+        return row.model
+    degree = row.options.get("degree", MODELS[row.model].options.get("degree", 1))
+    return f"point-forms of degree {degree}"
 
 
 @cache
