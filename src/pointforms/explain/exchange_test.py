@@ -133,7 +133,7 @@ def p_values(columns: Sequence[Versions], cross_fitted: bool, seed: int) -> np.n
     p = np.maximum(flipped.p_values(), exchanged.p_values())
     p = np.where(unit > 0, np.minimum(p * correction(groups, cross_fitted), 1.0), 1.0)
     # where there are few exchanges, random draws of them can come out a little rarer than they are
-    return np.maximum(p, [smallest_p(column, cross_fitted) for column in columns])
+    return np.asarray(np.maximum(p, [smallest_p(column, cross_fitted) for column in columns]))
 
 
 def smallest_p(column: Versions, cross_fitted: bool) -> float:
