@@ -36,7 +36,7 @@ def by_definition(h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor, k: 
 @pytest.mark.parametrize("block", [1, 4, 64])
 @pytest.mark.parametrize(("D", "r", "k"), SIZES)
 def test_values_and_gradients_are_those_of_the_definition(D, r, k, block, monkeypatch):
-    monkeypatch.setattr(slots, "_POINTS", block)
+    monkeypatch.setattr(slots, "_POINTS", (block, block))
     given = tensors(D, r, k)
     expected, found = by_definition(*given, k), compare_by_slots(*given, k)
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)

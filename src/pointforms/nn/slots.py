@@ -15,8 +15,9 @@ from torch.nn.functional import pad
 
 from pointforms.exterior import compound
 
-# Points in a block, and most of its coefficients, so that they stay in the processor's cache.
-_POINTS, _HELD = 64, 1 << 20
+# Fewest and most points in a block, which has about as many coefficients as stay in the processor's
+# cache, and never more than it may hold.
+_POINTS, _CACHED, _HELD = (64, 256), 1 << 18, 1 << 20
 # Bands into which coefficients are laid out: more waste less, and are smaller products.
 _BANDS = 10
 
@@ -130,7 +131,8 @@ def _blocks(
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Split points into blocks: hidden features, matrices, and other numbers of each point."""
     D, r = M.shape[-2:]
-    size = max(1, min(_POINTS, _HELD // max(len(W), comb(D, degree - 1) * comb(r, degree - 1))))
+    size = min(max(_CACHED // len(W), _POINTS[0]), _POINTS[1])
+    size = max(1, min(size, _HELD // max(len(W), comb(D, degree - 1) * comb(r, degree - 1))))
     flat = h.flatten(0, 1)
     blocks = (
         flat.split(size),
