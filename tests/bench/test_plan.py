@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pointforms import models
 from pointforms.bench.manifest import Manifest, read_manifest
-from pointforms.bench.plan import estimate_seconds, plan, plan_table, typical_costs
+from pointforms.bench.plan import cost_name, estimate_seconds, plan, plan_table, typical_costs
 from pointforms.bench.records import Row
 from pointforms.bench.sweep import Sweep
 from pointforms.models import names
@@ -100,7 +100,10 @@ def test_guesses_follow_size_and_epochs():
 def test_every_model_has_a_cost():
     assert all(estimate_seconds(Row("circles-vs-lines", name), 1) > 0 for name in names())
     assert all(seconds > 0 for table in typical_costs().values() for seconds in table.values())
-    assert set(typical_costs()) - set(names()) == {"other models"}
+    by_degree = {cost_name(Row("colocated", f"npf-tri-{k}")) for k in (1, 2)}
+    assert set(typical_costs()) - set(names()) == {"other models", *by_degree}
+    readouts = [estimate_seconds(Row("rna-velocity", f"npf-{r}-2"), 1) for r in ("diag", "tri")]
+    assert readouts[0] == readouts[1] == typical_costs()["point-forms of degree 2"]["rna-velocity"]
 
 
 def test_table(manifest):
