@@ -13,9 +13,8 @@ from torch.func import functional_call, vmap
 from pointforms.exterior import compound
 from pointforms.nn import point_forms
 from pointforms.nn.batches import FormBatch
-from pointforms.nn.comparison import compare, compare_by_metric, compare_pulled
+from pointforms.nn.comparison import compare, compare_by_metric, compare_by_slots, compare_pulled
 from pointforms.nn.point_forms import PointForms
-from pointforms.nn.slots import compare_by_slots
 
 B, N, D, R, H, FORMS = 2, 4, 4, 3, 3, 2
 

@@ -12,8 +12,7 @@ from torch.func import vmap
 
 from pointforms.exterior import compound
 from pointforms.nn import slots
-from pointforms.nn.comparison import compare_pulled
-from pointforms.nn.slots import compare_by_slots
+from pointforms.nn.comparison import compare_by_slots, compare_pulled
 
 B, N, H, FORMS = 3, 5, 4, 2
 SIZES = [(5, 5, 2), (7, 2, 2), (13, 4, 2), (13, 13, 2), (6, 6, 3), (9, 3, 3), (6, 4, 4), (4, 4, 4)]
@@ -73,9 +72,11 @@ def test_stacked_models_are_compared_one_by_one(D, r, k, shared):
 
 def test_bands_hold_every_coefficient_once():
     for D, _, k in SIZES:
-        places = slots._layout(D, k)
-        assert sorted(places[places >= 0]) == list(range(comb(D, k)))
-        assert len(places) == sum(band.height * band.width for band in slots._bands(D, k))
+        W = torch.arange(1.0, FORMS * comb(D, k) + 1)[:, None]
+        in_bands, _ = slots.in_bands(W, W[:, 0], D, k)
+        assert torch.equal(in_bands[in_bands > 0].sort()[0], W[:, 0])
+        assert torch.equal(slots.from_bands(in_bands, D, k), W)
+        assert len(in_bands) == FORMS * sum(b.height * b.width for b in slots._bands(D, k))
 
 
 @pytest.mark.parametrize(("D", "r", "k"), [(13, 13, 2), (13, 3, 2), (6, 6, 3), (6, 3, 3)])

@@ -129,6 +129,8 @@ class AdamW:
         if not self._state_of_one:
             for decays in (False, True):
                 names = [name for name, p in params.items() if (p.ndim > 2) == decays]
+                if not names:
+                    continue
                 moments = zip(*(self.moments[name] for name in names), strict=True)
                 steps = [torch.tensor(float(self.steps - 1)) for _ in names]
                 rates = float(self.rate), float(self.decay) if decays else 0.0
@@ -136,7 +138,8 @@ class AdamW:
         for names, first, second, steps, rate, decay in self._state_of_one:
             adamw(
                 [params[name] for name in names],
-                [grads[name] for name in names],
+                # the fused step reads numbers in the order of memory, whatever their strides
+                [grads[name].contiguous() for name in names],
                 first,
                 second,
                 [],

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
-from math import prod
+from math import comb, prod
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
+from pointforms.nn import slots
 from pointforms.nn.batches import split_points
 
 # A determinant is summed over all permutations of up to this many slots: 4! = 24.
 _MAX_WEDGE_DEGREE = 4
+# Up to this many coefficients per form, products of single entries, at all points at once, are
+# faster than products of small matrices.
+_FEW = 6
 
 
 def compare(hidden: Tensor, weight: Tensor, bias: Tensor, *geometry: Tensor) -> Tensor:
@@ -49,7 +54,26 @@ def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, *metrics: Te
     The result equals that of :func:`compare`. One wide product replaces two narrow ones, which is
     cheaper if the factor is more than half as wide as it is high.
     """
-    return _ByMetric.apply(hidden.flatten(0, -2), weight, bias, *metrics)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _ByMetric.apply(hidden.flatten(0, -2), weight, bias, 1, *metrics)[0]  # type: ignore[no-any-return, no-untyped-call]
+
+
+def compare_by_slots(
+    hidden: Tensor, weight: Tensor, bias: Tensor, factor: Tensor, weights: Tensor, degree: int
+) -> Tensor:
+    """Compare forms of a degree k ≥ 2 through the Gram factor V, without its k-th compound.
+
+    Arguments and result are those of :func:`compare`, except for the factor, which is V
+    (B, n, D, r) itself. Forms are contracted with V slot after slot, and back for a gradient. If
+    the rank is high, they are contracted with G = V Vᵀ instead, once for both.
+    """
+    D, r = factor.shape[-2:]
+    if r < degree:  # more slots than directions: directions of length zero fill them
+        factor = pad(factor, (0, degree - r))
+    passes = 2 if torch.is_grad_enabled() else 1
+    if slots.multiplications(D, D, degree) < passes * slots.multiplications(D, r, degree):
+        metric = (factor @ factor.mT) * weights.pow(1 / degree)[..., None, None]  # Λᵏ has μ in it
+        return _ByMetric.apply(hidden.flatten(0, 1), weight, bias, degree, metric)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _BySlots.apply(hidden, weight, bias, factor, weights, degree)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 def compare_coefficients(F: Tensor, geometry: Tensor, weights: Tensor | None) -> Tensor:
@@ -96,10 +120,13 @@ class _ByFactor(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)  # no zeros for what is not differentiable
         ctx.save_for_backward(*inputs, *output[1:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor, *of_weighted: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor | None, *of_weighted: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        if g is None:
+            return (None,) * len(ctx.needs_input_grad)
         h, W, bias, *geometry = ctx.saved_tensors
         geometry, weighted = geometry[: -len(of_weighted)], geometry[-len(of_weighted) :]
         if torch.is_grad_enabled():
@@ -129,15 +156,16 @@ class _ByMetric(torch.autograd.Function):
 
     The gradient of the linear map needs K anyway, so the comparison adds only one product with the
     geometry to the cost of the network, and no tensor is transposed between points and forms.
-    Stacked models, second derivatives and parts are as in :class:`_ByFactor`.
+    Stacked models, second derivatives and parts are as in :class:`_ByFactor`. The degree is that
+    of the forms on the space of G: 1 if G is that of all coefficients, k if it is that of features.
     """
 
     @staticmethod
     def forward(  # type: ignore[override]
-        h: Tensor, W: Tensor, bias: Tensor, *metrics: Tensor
+        h: Tensor, W: Tensor, bias: Tensor, degree: int, *metrics: Tensor
     ) -> tuple[Tensor, ...]:
-        l = W.shape[-2] // metrics[0].shape[-2]
-        K, s, *Z = _products(h, W, bias, metrics)
+        l = W.shape[-2] // comb(metrics[0].shape[-2], degree)
+        K, s, *Z = _products(h, W, bias, degree, metrics)
         *stack, B, _ = s.shape
         C = K.view(*stack, B * l, -1) @ W.reshape(*stack, l, -1).mT
         C = C + s.view(*stack, B * l, -1) @ bias.view(*stack, l, -1).mT
@@ -146,15 +174,19 @@ class _ByMetric(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        *last, ctx.degree = inputs[:4]
         ctx.mark_non_differentiable(*output[1:])
-        ctx.save_for_backward(*inputs, *output[1:])
+        ctx.set_materialize_grads(False)  # no zeros for what is not differentiable
+        ctx.save_for_backward(*last, *inputs[4:], *output[1:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor, *of_products: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor | None, *of_products: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        if g is None:
+            return (None,) * len(ctx.needs_input_grad)
         h, W, bias, *metrics = ctx.saved_tensors
         metrics, products = metrics[: -len(of_products)], metrics[-len(of_products) :]
         if torch.is_grad_enabled():
-            products = _products(h, W, bias, metrics)
+            products = _products(h, W, bias, ctx.degree, metrics)
         K, s, *Z = products
         *stack, B, l, _l = g.shape
         both = g + g.mT
@@ -165,9 +197,75 @@ class _ByMetric(torch.autograd.Function):
         sums = both.transpose(-3, -2).reshape(*stack, l, B * l)  # over clouds and forms at once
         grad_W = (sums @ K.view(*stack, B * l, -1)).view(W.shape)
         grad_bias = (sums @ s.view(*stack, B * l, -1)).flatten(-2)
-        return _joined(grad_h, -2), grad_W, grad_bias, *[None] * len(metrics)
+        return _joined(grad_h, -2), grad_W, grad_bias, None, *[None] * len(metrics)
 
     vmap = staticmethod(lambda info, in_dims, *args: _stacked(_ByMetric, info, in_dims, args))
+
+
+class _BySlots(torch.autograd.Function):
+    """Comparison slot after slot through a factor V, with its own gradient.
+
+    The formulas are those of :class:`_ByFactor`. Only y is kept for the backward pass, in blocks of
+    points; the other tensors exist for one block at a time. Stacked models take turns.
+    """
+
+    @staticmethod
+    def forward(  # type: ignore[override]
+        h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor, degree: int
+    ) -> tuple[Tensor, ...]:
+        D = V.shape[-2]
+        l, in_bands = len(W) // comb(D, degree), slots.in_bands(W, bias, D, degree)
+        found, kept = [], []
+        for h_, mu_, V_ in slots.split_in_blocks(V, degree, len(W), h, mu):
+            F = slots.coefficients(h_, *in_bands)
+            y = slots.pull(F, V_, degree).unflatten(1, (l, -1))
+            found.append((y @ y.mT).mul_(mu_[:, None, None]))
+            kept.append(y)
+        C = torch.cat(found).unflatten(0, h.shape[:2]).sum(1)
+        return (0.5 * (C + C.mT), *kept)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        *tensors, ctx.degree = inputs
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*tensors, *output[1:])
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        if g is None:
+            return (None,) * len(ctx.needs_input_grad)
+        h, W, bias, V, mu, *kept = ctx.saved_tensors
+        D, degree, again = V.shape[-2], ctx.degree, torch.is_grad_enabled()
+        in_bands = slots.in_bands(W, bias, D, degree)
+        mixing = (g + g.mT).unsqueeze(1) * mu[..., None, None]  # of each point: (B, n, l, l)
+        grad_W, grad_bias = (torch.zeros_like(part) for part in in_bands)
+        grad_h = []
+        blocks = slots.split_in_blocks(V, degree, len(W), h, mixing)
+        for (h_, mixing_, V_), y in zip(blocks, kept, strict=True):
+            if again:
+                y = slots.pull(slots.coefficients(h_, *in_bands), V_, degree).view_as(y)
+            Z = slots.push((mixing_ @ y).flatten(1), V_, degree)
+            grad_W = grad_W.addmm_(Z.mT, h_)
+            grad_bias = grad_bias.add_(Z.sum(0))
+            grad_h.append(Z @ in_bands[0])
+        of_map = (slots.from_bands(part, D, degree) for part in (grad_W, grad_bias))
+        return torch.cat(grad_h).view_as(h), *of_map, None, None, None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], *args: Any
+    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        each = [
+            [
+                arg if dim is None else arg.select(dim, i)
+                for arg, dim in zip(args, in_dims, strict=True)
+            ]
+            for i in range(info.batch_size)
+        ]
+        found = zip(*(_BySlots.apply(*one) for one in each), strict=True)  # type: ignore[no-untyped-call]
+        stacked = tuple(torch.stack(tensors) for tensors in found)
+        return stacked, (0,) * len(stacked)
 
 
 def _stacked(
@@ -177,7 +275,7 @@ def _stacked(
     shared = all(dim is None for dim in in_dims[3:])
     stacked = [
         arg
-        if shared and i >= 3
+        if (shared and i >= 3) or not isinstance(arg, Tensor)
         else arg.expand(info.batch_size, *arg.shape)
         if dim is None
         else arg.movedim(dim, 0)
@@ -216,13 +314,49 @@ def _weighted(pulled: Sequence[Tensor], measures: Sequence[Tensor]) -> list[Tens
     ]
 
 
-def _products(h: Tensor, W: Tensor, bias: Tensor, metrics: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Return K = Σ_p Z(p) h(p)ᵀ and s = Σ_p Z(p) of each cloud, and Z = G F (..., B, n, l C)."""
-    parts = zip(_by_part(h, W, bias, metrics), metrics, strict=True)
-    Z = [_apply(F, G).flatten(-2) for F, G in parts]
-    read = split_points(h, [own.shape[-3:-1] for own in Z])
+def _products(
+    h: Tensor, W: Tensor, bias: Tensor, degree: int, metrics: Sequence[Tensor]
+) -> tuple[Tensor, ...]:
+    """Return K = Σ_p Z(p) h(p)ᵀ and s = Σ_p Z(p) of each cloud, and Z = ΛᵏG F (..., B, n, l C)."""
+    read = split_points(h, [G.shape[-4:-2] for G in metrics])
+    if degree == 1 and metrics[0].shape[-1] <= _FEW:
+        Z = _by_entries(h, W, bias, metrics)
+    elif degree == 1:
+        parts = zip(_by_part(h, W, bias, metrics), metrics, strict=True)
+        Z = [_apply(F, G).flatten(-2) for F, G in parts]
+    else:
+        parts = zip(read, metrics, strict=True)
+        Z = [_raised(points, W, bias, G, degree) for points, G in parts]
     K = [own.mT @ points for own, points in zip(Z, read, strict=True)]
     return _joined(K, -3), _joined([own.sum(-2) for own in Z], -2), *Z
+
+
+def _by_entries(h: Tensor, W: Tensor, bias: Tensor, metrics: Sequence[Tensor]) -> list[Tensor]:
+    """Return Z = G F (..., B, n, l C) of each part; the points are adjacent in memory."""
+    C = metrics[0].shape[-1]
+    F = (W @ h.mT).add_(bias.unsqueeze(-1)).unflatten(-2, (-1, C))  # (..., l, C, P)
+    parts = F.split([G.shape[-4:-2].numel() for G in metrics], -1)
+    found = []
+    for part, G in zip(parts, metrics, strict=True):
+        entries = G.flatten(-4, -3).movedim(-3, -1).contiguous()
+        columns = []
+        for j in range(C):
+            column = part[..., 0, :] * entries[..., None, 0, j, :]
+            for i in range(1, C):
+                column.addcmul_(part[..., i, :], entries[..., None, i, j, :])
+            columns.append(column)
+        Z = torch.stack(columns, -2).flatten(-3, -2)
+        found.append(Z.mT.unflatten(-2, G.shape[-4:-2]))
+    return found
+
+
+def _raised(h: Tensor, W: Tensor, bias: Tensor, G: Tensor, degree: int) -> Tensor:
+    """Return Z = ΛᵏG F (..., B, n, l C), model after model."""
+    if W.ndim == 2:
+        return slots.raised(h, W, bias, G, degree)
+    metrics = G if G.ndim == 5 else [G] * len(W)
+    models = zip(h, W, bias, metrics, strict=True)
+    return torch.stack([slots.raised(*model, degree) for model in models])
 
 
 def _apply(F: Tensor, A: Tensor) -> Tensor:

@@ -18,12 +18,12 @@ from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients, che
 from pointforms.nn.comparison import (
     compare,
     compare_by_metric,
+    compare_by_slots,
     compare_coefficients,
     compare_pulled,
     compare_wedges,
 )
 from pointforms.nn.own_coefficients import OwnCoefficients
-from pointforms.nn.slots import compare_by_slots
 from pointforms.support.options import shown
 
 CoefficientKind = Literal["dense", "wedge"]

@@ -1,4 +1,14 @@
-"""Comparison of forms of degree two and more, one of their slots after the other."""
+"""Coefficients of k-forms, k ≥ 2, contracted with a matrix of each point, slot after slot.
+
+A form with coefficients F is pulled back by a matrix M with D rows, the first slot by M and the
+others by its compound of degree k - 1:
+
+    T_aB = Σ_i M_ia Σ_J F_iJ (Λᵏ⁻¹M)_JB        with F_iJ the coefficient of dx^i ∧ dx^J, i < J
+    y_A  = Σ_t (-1)^t T_{a_t, A without a_t}
+
+With M = V, y are the values of the form on the columns of V. With M = G, y = ΛᵏG F are coefficients
+again, the form with its indices raised.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +16,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,174 +25,95 @@ from torch.nn.functional import pad
 
 from pointforms.exterior import compound
 
-# Fewest and most points in a block, which has about as many coefficients as stay in the processor's
+# Fewest and most points in a block, which has about as many numbers as stay in the processor's
 # cache, and never more than it may hold.
 _POINTS, _CACHED, _HELD = (64, 256), 1 << 18, 1 << 20
-# Bands into which coefficients are laid out: more waste less, and are smaller products.
-_BANDS = 10
+# First indices in a band of coefficients: fewer waste less, and are smaller products.
+_HEIGHT = 6
 
 
-def compare_by_slots(
-    hidden: Tensor, weight: Tensor, bias: Tensor, factor: Tensor, weights: Tensor, degree: int
-) -> Tensor:
-    """Compare forms of a degree k ≥ 2 through the Gram factor V, without its k-th compound.
-
-    Arguments and result are those of :func:`pointforms.nn.comparison.compare`, except for the
-    factor, which is V (B, n, D, r) itself. Forms are pulled back by a matrix M with D rows, the
-    first slot by M and the others by its compound of degree k - 1:
-
-        T_aB = Σ_i M_ia Σ_J F_iJ (Λᵏ⁻¹M)_JB        with F_iJ the coefficient of dx^i ∧ dx^J, i < J
-        y_A  = Σ_t (-1)^t T_{a_t, A without a_t}
-
-    With M = V, these are the values y of the forms on the columns of V, which the gradient pushes
-    back to coefficients Z = ΛᵏG F. With M = G = V Vᵀ, they are Z in one step, which is cheaper if
-    the rank is high:
-
-        C = Σ_p μ(p) y(p) y(p)ᵀ = Σ_p μ(p) F(p) Z(p)ᵀ
-    """
-    D, r = factor.shape[-2:]
-    if r < degree:  # more slots than directions: directions of length zero fill them
-        factor = pad(factor, (0, degree - r))
-    passes = 2 if torch.is_grad_enabled() else 1  # to the columns of V, and back for a gradient
-    metric = _products(D, D, degree) < passes * _products(D, r, degree)
-    matrix = factor @ factor.mT if metric else factor
-    # laid out as the products want them, once for all points; zeros fill gaps
-    order = torch.from_numpy(_layout(D, degree)).to(weight.device)
-    every = comb(D, degree) * torch.arange(len(weight) // comb(D, degree), device=weight.device)
-    place = (every[:, None] + order.clamp_min(0)).flatten()
-    exists = (order >= 0).to(weight).repeat(len(every))
-    weight = weight.index_select(0, place).mul_(exists[:, None])
-    bias = bias.index_select(0, place).mul_(exists)
-    return _BySlots.apply(hidden, weight, bias, matrix, weights, degree, metric)[0]  # type: ignore[no-any-return, no-untyped-call]
-
-
-def _products(D: int, r: int, k: int) -> int:
+def multiplications(D: int, r: int, k: int) -> int:
     """Return the number of multiplications that pull a form back to r directions."""
     return comb(r, k - 1) * (comb(D, k) + r * (D - k + 1))
 
 
-class _BySlots(torch.autograd.Function):
-    """Comparison of forms that are a linear map of hidden features, with its own gradient.
+def raised(h: Tensor, W: Tensor, bias: Tensor, G: Tensor, degree: int) -> Tensor:
+    """Return ΛᵏG F (B, n, l C) for the coefficients F = h Wᵀ + bias and matrices G (B, n, D, D)."""
+    banded = in_bands(W, bias, G.shape[-1], degree)
+    blocks = list(split_in_blocks(G, degree, len(W), h))
+    if torch.is_grad_enabled():  # autograd cannot write into a part of a tensor
+        found = [pull(coefficients(h_, *banded), G_, degree) for h_, G_ in blocks]
+        return torch.cat(found).view(*h.shape[:2], -1)
+    Z = h.new_empty(*h.shape[:2], len(W))
+    rows = Z.flatten(0, 1).split([len(h_) for h_, _ in blocks])
+    for (h_, G_), own in zip(blocks, rows, strict=True):
+        pull(coefficients(h_, *banded), G_, degree, out=own)
+    return Z
 
-    With Z = ΛᵏG F, which is y pushed back to coefficients, and Z' = (g + gᵀ) μ Z, cloud by cloud:
 
-        ∂W = Σ_p Z'(p) h(p)ᵀ,    ∂bias = Σ_p Z'(p),    ∂h(p) = Wᵀ Z'(p)
+def in_bands(W: Tensor, bias: Tensor, D: int, degree: int) -> tuple[Tensor, Tensor]:
+    """Return the last map of a network with its outputs in bands, and 0 where there is none."""
+    places = _places(D, degree, len(W) // comb(D, degree), W.device)
+    return pad(W, (0, 0, 0, 1)).index_select(0, places), pad(bias, (0, 1)).index_select(0, places)
 
-    Only y or Z is kept for the backward pass, in blocks of points. The other tensors exist for one
-    block at a time. Where there is no coefficient, W and bias are 0, and what Z has there counts
-    for nothing.
+
+def from_bands(values: Tensor, D: int, degree: int) -> Tensor:
+    """Return the rows of values, which are in bands, in the order of coefficients."""
+    l = len(values) // sum(band.height * band.width for band in _bands(D, degree))
+    return values.index_select(0, _from_bands(D, degree, l, values.device))
+
+
+def coefficients(h: Tensor, W: Tensor, bias: Tensor) -> Tensor:
+    """Return coefficients of all forms at the points of a block."""
+    return torch.addmm(bias, h, W.mT)
+
+
+def split_in_blocks(M: Tensor, degree: int, width: int, *others: Tensor) -> Iterator[list[Tensor]]:
+    """Split points into blocks, for `width` coefficients of all forms at a point.
+
+    The others are hidden features (B, n, H), and maybe more numbers of each point. Matrices M
+    (B, n, D, r) come last.
     """
-
-    @staticmethod
-    def forward(  # type: ignore[override]
-        h: Tensor, W: Tensor, bias: Tensor, M: Tensor, mu: Tensor, degree: int, metric: bool
-    ) -> tuple[Tensor, ...]:
-        found, kept = [], []
-        for h_, M_, mu_ in _blocks(W, M, degree, h, mu.unsqueeze(-1)):
-            F = _coefficients(h_, W, bias, M_, degree)
-            y = _pull(F, M_, degree, metric)
-            found.append(((F if metric else y) @ y.mT).mul_(mu_.unsqueeze(-1)))
-            kept.append(y)
-        C = torch.cat(found).unflatten(0, h.shape[:2]).sum(1)
-        return (0.5 * (C + C.mT), *kept)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        *tensors, ctx.degree, ctx.metric = inputs
-        ctx.mark_non_differentiable(*output[1:])
-        ctx.save_for_backward(*tensors, *output[1:])
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        h, W, bias, M, mu, *kept = ctx.saved_tensors
-        again = torch.is_grad_enabled()  # what was kept is a constant to autograd
-        mixing = (g + g.mT).unsqueeze(1) * mu[..., None, None]  # of each point: (B, n, l, l)
-        grad_W, grad_bias, grad_h = torch.zeros_like(W), torch.zeros_like(bias), []
-        blocks = _blocks(W, M, ctx.degree, h, mixing)
-        for (h_, M_, mixing_), y in zip(blocks, kept, strict=True):
-            if again:
-                F = _coefficients(h_, W, bias, M_, ctx.degree)
-                y = _pull(F, M_, ctx.degree, ctx.metric)
-            mixed = mixing_.view(len(y), *g.shape[-2:]) @ y
-            Z = (mixed if ctx.metric else _push(mixed, M_, ctx.degree)).flatten(1)
-            grad_W = grad_W.addmm_(Z.mT, h_)
-            grad_bias = grad_bias.add_(Z.sum(0))
-            grad_h.append(Z @ W)
-        return torch.cat(grad_h).view_as(h), grad_W, grad_bias, None, None, None, None
-
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, ...], *args: Any
-    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        each = [
-            [
-                arg if dim is None else arg.select(dim, i)
-                for arg, dim in zip(args, in_dims, strict=True)
-            ]
-            for i in range(info.batch_size)
-        ]
-        found = zip(*(_BySlots.apply(*one) for one in each), strict=True)  # type: ignore[no-untyped-call]
-        stacked = tuple(torch.stack(tensors) for tensors in found)
-        return stacked, (0,) * len(stacked)
-
-
-def _blocks(
-    W: Tensor, M: Tensor, degree: int, h: Tensor, other: Tensor
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Split points into blocks: hidden features, matrices, and other numbers of each point."""
     D, r = M.shape[-2:]
-    size = min(max(_CACHED // len(W), _POINTS[0]), _POINTS[1])
-    size = max(1, min(size, _HELD // max(len(W), comb(D, degree - 1) * comb(r, degree - 1))))
-    flat = h.flatten(0, 1)
-    blocks = (
-        flat.split(size),
-        M.flatten(0, 1).split(size),
-        other.reshape(len(flat), -1).split(size),
-    )
-    return zip(*blocks, strict=True)
+    rest = comb(r, degree - 1)
+    most = max(width, width // comb(D, degree) * r * rest)
+    size = min(max(_CACHED // most, _POINTS[0]), _POINTS[1])
+    size = max(1, min(size, _HELD // max(width, comb(D, degree - 1) * rest)))
+    blocks = [tensor.flatten(0, 1).split(size) for tensor in (*others, M)]
+    return map(list, zip(*blocks, strict=True))
 
 
-def _coefficients(h: Tensor, W: Tensor, bias: Tensor, M: Tensor, degree: int) -> Tensor:
-    """Return the coefficients (P, l, C) of the forms at the points of a block, as laid out."""
-    width = len(_layout(M.shape[-2], degree))
-    return torch.addmm(bias, h, W.mT).view(len(h), -1, width)
-
-
-def _pull(F: Tensor, M: Tensor, degree: int, laid_out: bool) -> Tensor:
-    """Pull coefficients F (P, l, C) back by M (P, D, r): (P, l, C(r, k)), or laid out like F."""
-    (points, l, _), (D, r) = F.shape, M.shape[-2:]
+def pull(F: Tensor, M: Tensor, degree: int, out: Tensor | None = None) -> Tensor:
+    """Pull coefficients F (P, ...) in bands back by M (P, D, r): (P, l C(r, k))."""
+    points, (D, r) = len(F), M.shape[-2:]
     L = compound(M[:, 1:], degree - 1)  # no J has the first index
     bands = _bands(D, degree)
-    parts = F.split([height * width for _, height, width in bands], -1)
+    l = F.shape[1] // sum(band.height * band.width for band in bands)
+    parts = F.split([band.height * l * band.width for band in bands], 1)
     filled = [
-        (part.reshape(points, l * height, width) @ L[:, -width:])
-        .view(points, l, height, -1)
-        .transpose(1, 2)
-        for part, (_, height, width) in zip(parts, bands, strict=True)
+        part.unflatten(1, (-1, band.width)) @ L[:, -band.width :]
+        for band, part in zip(bands, parts, strict=True)
     ]
-    T = (M[:, : D - degree + 1].mT @ torch.cat(filled, 1).flatten(2)).flatten(1)
-    taken = _slots(r, degree, l, laid_out)
-    y, *terms = (T.index_select(1, torch.from_numpy(places).to(T.device)) for places in taken)
-    for t, term in enumerate(terms):
-        y = y.add_(term, alpha=-1 if t % 2 == 0 else 1)
-    return y.view(points, l, -1)
+    S = (filled[0] if len(filled) == 1 else torch.cat(filled, 1)).view(points, D - degree + 1, -1)
+    T = (M[:, : D - degree + 1].mT @ S).flatten(1)
+    y, *terms, last = (T.index_select(1, places) for places in _slots(r, degree, l, T.device))
+    for t, term in enumerate(terms, start=1):
+        y = y.add_(term, alpha=(-1) ** t)
+    return torch.add(y, last, alpha=(-1) ** (degree - 1), out=out)
 
 
-def _push(y: Tensor, V: Tensor, degree: int) -> Tensor:
-    """Apply the transpose of :func:`_pull`: from (P, l, C(r, k)) to coefficients, as laid out."""
-    (points, l, _), (D, r) = y.shape, V.shape[-2:]
+def push(y: Tensor, V: Tensor, degree: int) -> Tensor:
+    """Apply the transpose of :func:`pull`: from (P, l C(r, k)) to coefficients in bands."""
+    points, (D, r) = len(y), V.shape[-2:]
+    l = y.shape[1] // comb(r, degree)
     L = compound(V[:, 1:], degree - 1)
-    back, sign = (torch.from_numpy(table).to(y.device) for table in _way_back(r, degree, l))
-    T = y.flatten(1).index_select(1, back).mul_(sign.to(y))
-    filled = (V[:, : D - degree + 1] @ T.view(points, r, -1)).unflatten(-1, (l, -1))
-    parts = [
-        (
-            filled[:, start : start + height].transpose(1, 2).reshape(points, l * height, -1)
-            @ L[:, -width:].mT
-        ).view(points, l, -1)
-        for start, height, width in _bands(D, degree)
-    ]
-    return torch.cat(parts, -1)
+    back, sign = _way_back(r, degree, l, y.device)
+    T = y.index_select(1, back).mul_(sign)
+    S = (V[:, : D - degree + 1] @ T.view(points, r, -1)).view(points, (D - degree + 1) * l, -1)
+    bands = _bands(D, degree)
+    parts = zip(bands, S.split([band.height * l for band in bands], 1), strict=True)
+    filled = [(part @ L[:, -band.width :].mT).flatten(1) for band, part in parts]
+    return filled[0] if len(filled) == 1 else torch.cat(filled, 1)
 
 
 class _Band(NamedTuple):
@@ -201,51 +132,58 @@ class _Band(NamedTuple):
 def _bands(D: int, k: int) -> tuple[_Band, ...]:
     """Return the bands of all first indices, from 0 to D - k."""
     first = D - k + 1
-    height = -(-first // min(_BANDS, first))
     return tuple(
-        _Band(start, min(height, first - start), comb(D - start - 1, k - 1))
-        for start in range(0, first, height)
+        _Band(start, min(_HEIGHT, first - start), comb(D - start - 1, k - 1))
+        for start in range(0, first, _HEIGHT)
     )
 
 
 @lru_cache(maxsize=64)
-def _layout(D: int, k: int) -> np.ndarray:
-    """Return which coefficient of a form is where: band by band, by i and J; -1 stands for none."""
-    rank = {I: place for place, I in enumerate(combinations(range(D), k))}
-    return np.array(
-        [
-            rank.get((i, *J), -1)
-            for start, height, _ in _bands(D, k)
-            for i in range(start, start + height)
-            for J in combinations(range(start + 1, D), k - 1)
-        ]
-    )
+def _places(D: int, k: int, l: int, device: torch.device) -> Tensor:
+    """Return the coefficients (l C) that are in the bands, by band, i, form and J.
 
-
-@lru_cache(maxsize=64)
-def _slots(r: int, k: int, l: int, laid_out: bool) -> list[np.ndarray]:
-    """Return the places of T_{a_t, A without a_t} in T (r, l, C(r, k - 1)) for each t.
-
-    A runs through all that there are, or through those of a layout, where -1 may be any.
+    Where there is none, the place is l C.
     """
+    C = comb(D, k)
+    rank = {I: place for place, I in enumerate(combinations(range(D), k))}
+    found = []
+    for start, height, _ in _bands(D, k):
+        others = list(combinations(range(start + 1, D), k - 1))
+        rows = range(start, start + height)
+        places = np.array([[rank.get((i, *J), -1) for J in others] for i in rows])[:, None]
+        of_forms = places + C * np.arange(l)[:, None]
+        found.append(np.where(places < 0, l * C, of_forms).flatten())
+    return torch.from_numpy(np.concatenate(found)).to(device)
+
+
+@lru_cache(maxsize=64)
+def _from_bands(D: int, k: int, l: int, device: torch.device) -> Tensor:
+    """Return where in the bands all coefficients (l C) are."""
+    places = _places(D, k, l, device)
+    found = torch.empty(l * comb(D, k) + 1, dtype=torch.long, device=device)
+    found[places] = torch.arange(len(places), device=device)
+    return found[:-1]
+
+
+@lru_cache(maxsize=64)
+def _slots(r: int, k: int, l: int, device: torch.device) -> tuple[Tensor, ...]:
+    """Return the places of T_{a_t, A without a_t} in T (r, l, C(r, k - 1)) for all A, by t."""
     indices = np.array(list(combinations(range(r), k)))
-    if laid_out:
-        indices = indices[_layout(r, k)]
     rest = {B: place for place, B in enumerate(combinations(range(r), k - 1))}
     taken = []
     for t in range(k):
         others = np.array([rest[tuple(A)] for A in np.delete(indices, t, 1).tolist()])
         rows = indices[:, t] * l + np.arange(l)[:, None]
-        taken.append((rows * len(rest) + others).flatten())
-    return taken
+        taken.append(torch.from_numpy((rows * len(rest) + others).flatten()).to(device))
+    return tuple(taken)
 
 
 @lru_cache(maxsize=64)
-def _way_back(r: int, k: int, l: int) -> tuple[np.ndarray, np.ndarray]:
+def _way_back(r: int, k: int, l: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return the places in y (l, C(r, k)) of all entries of T, and their signs: 0 if a is in B."""
-    taken = _slots(r, k, l, False)
-    back = np.zeros(r * l * comb(r, k - 1), np.int64)
-    sign = np.zeros(len(back), np.int8)
-    for t, places in enumerate(taken):
-        back[places], sign[places] = np.arange(len(places)), (-1) ** t
+    back = torch.zeros(r * l * comb(r, k - 1), dtype=torch.long, device=device)
+    sign = torch.zeros(len(back), device=device)
+    for t, places in enumerate(_slots(r, k, l, device)):
+        back[places] = torch.arange(len(places), device=device)
+        sign[places] = (-1.0) ** t
     return back, sign
