@@ -57,7 +57,9 @@ def run(
     command has failed, also in an earlier run.
     """
     from pointforms.bench.sweep import read_sweep
+    from pointforms.tasks.catalogue import resolve
 
+    resolve(task, Path())  # an error of the task itself, not of a manifest with one
     if predictions is not None:
         check_table_path(predictions)
         check_output(predictions, Path(task), store)

@@ -226,8 +226,12 @@ def resolve(name: str, folder: Path) -> str:
     if not path.is_file():
         beside = path.parent.glob("*") if path.parent.is_dir() else ()
         files = sorted(p.name for p in beside if p.suffix.lower() in SUFFIXES)
-        hint = suggest(path.name, files) if files else "paths start at the manifest's folder"
-        raise ValueError(f"no file {name!r}: {hint}")
+        hint = (
+            f": {suggest(path.name, files)}"
+            if files
+            else f" in the folder {folder.resolve().name!r}"
+        )
+        raise ValueError(f"no file {name!r}{hint}")
     return path.resolve().as_posix()
 
 
