@@ -19,6 +19,9 @@ _MAX_WEDGE_DEGREE = 4
 # Up to this many coefficients per form, products of single entries, at all points at once, are
 # faster than products of small matrices.
 _FEW = 6
+# From this many points per cloud and hidden feature on, sums over the points of a cloud are worth
+# their memory.
+_MANY = 2
 
 
 def compare(hidden: Tensor, weight: Tensor, bias: Tensor, *geometry: Tensor) -> Tensor:
@@ -71,9 +74,12 @@ def compare_by_slots(
         factor = pad(factor, (0, degree - r))
     passes = 2 if torch.is_grad_enabled() else 1
     if slots.multiplications(D, D, degree) < passes * slots.multiplications(D, r, degree):
-        metric = (factor @ factor.mT) * weights.pow(1 / degree)[..., None, None]  # Λᵏ has μ in it
+        metric = factor @ factor.mT
+        if hidden.shape[-2] < _MANY * hidden.shape[-1]:
+            return _BySlots.apply(hidden, weight, bias, metric, weights, degree, True)[0]  # type: ignore[no-any-return, no-untyped-call]
+        metric = metric * weights.pow(1 / degree)[..., None, None]  # so that ΛᵏG has μ in it
         return _ByMetric.apply(hidden.flatten(0, 1), weight, bias, degree, metric)[0]  # type: ignore[no-any-return, no-untyped-call]
-    return _BySlots.apply(hidden, weight, bias, factor, weights, degree)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _BySlots.apply(hidden, weight, bias, factor, weights, degree, False)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 def compare_coefficients(F: Tensor, geometry: Tensor, weights: Tensor | None) -> Tensor:
@@ -203,54 +209,61 @@ class _ByMetric(torch.autograd.Function):
 
 
 class _BySlots(torch.autograd.Function):
-    """Comparison slot after slot through a factor V, with its own gradient.
+    """Comparison slot after slot, in blocks of points, with its own gradient.
 
-    The formulas are those of :class:`_ByFactor`. Only y is kept for the backward pass, in blocks of
-    points; the other tensors exist for one block at a time. Stacked models take turns.
+    Through the factor, the formulas are those of :class:`_ByFactor`. Through the metric G = V Vᵀ,
+    y = ΛᵏG F are coefficients, which need not be pushed back, and C = Σ_p μ(p) F(p) y(p)ᵀ. Only y
+    is kept for the backward pass; the other tensors exist for one block at a time. Stacked models
+    take turns.
     """
 
     @staticmethod
     def forward(  # type: ignore[override]
-        h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor, degree: int
+        h: Tensor, W: Tensor, bias: Tensor, M: Tensor, mu: Tensor, degree: int, metric: bool
     ) -> tuple[Tensor, ...]:
-        D = V.shape[-2]
+        D, r = M.shape[-2:]
         l, in_bands = len(W) // comb(D, degree), slots.in_bands(W, bias, D, degree)
-        found, kept = [], []
-        for h_, mu_, V_ in slots.split_in_blocks(V, degree, len(W), h, mu):
+        # written block by block, so that memory between blocks is used again
+        y, C = h.new_empty(mu.numel(), l, comb(r, degree)), h.new_empty(mu.numel(), l, l)
+        blocks = slots.split_in_blocks(M, degree, len(W), h, mu)
+        size = len(blocks[0][0])
+        for (h_, mu_, M_), y_, C_ in zip(blocks, y.split(size), C.split(size), strict=True):
             F = slots.coefficients(h_, *in_bands)
-            y = slots.pull(F, V_, degree).unflatten(1, (l, -1))
-            found.append((y @ y.mT).mul_(mu_[:, None, None]))
-            kept.append(y)
-        C = torch.cat(found).unflatten(0, h.shape[:2]).sum(1)
-        return (0.5 * (C + C.mT), *kept)
+            slots.pull(F, M_, degree, out=y_.flatten(1))
+            other = slots.from_bands(F, D, degree, 1).view_as(y_) if metric else y_
+            torch.bmm(other, y_.mT, out=C_).mul_(mu_[:, None, None])
+        C = C.unflatten(0, h.shape[:2]).sum(1)
+        return 0.5 * (C + C.mT), y
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        *tensors, ctx.degree = inputs
+        *tensors, ctx.degree, ctx.metric = inputs
         ctx.mark_non_differentiable(*output[1:])
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors, *output[1:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor | None, _: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         if g is None:
             return (None,) * len(ctx.needs_input_grad)
-        h, W, bias, V, mu, *kept = ctx.saved_tensors
-        D, degree, again = V.shape[-2], ctx.degree, torch.is_grad_enabled()
+        h, W, bias, M, mu, kept = ctx.saved_tensors
+        D, degree, again = M.shape[-2], ctx.degree, torch.is_grad_enabled()
         in_bands = slots.in_bands(W, bias, D, degree)
+        last, last_bias = (W, bias) if ctx.metric else in_bands
         mixing = (g + g.mT).unsqueeze(1) * mu[..., None, None]  # of each point: (B, n, l, l)
-        grad_W, grad_bias = (torch.zeros_like(part) for part in in_bands)
-        grad_h = []
-        blocks = slots.split_in_blocks(V, degree, len(W), h, mixing)
-        for (h_, mixing_, V_), y in zip(blocks, kept, strict=True):
+        grad_W, grad_bias, grad_h = torch.zeros_like(last), torch.zeros_like(last_bias), []
+        blocks = slots.split_in_blocks(M, degree, len(W), h, mixing)
+        for (h_, mixing_, M_), y in zip(blocks, kept.split(len(blocks[0][0])), strict=True):
             if again:
-                y = slots.pull(slots.coefficients(h_, *in_bands), V_, degree).view_as(y)
-            Z = slots.push((mixing_ @ y).flatten(1), V_, degree)
+                y = slots.pull(slots.coefficients(h_, *in_bands), M_, degree).view_as(y)
+            mixed = (mixing_ @ y).flatten(1)
+            Z = mixed if ctx.metric else slots.push(mixed, M_, degree)
             grad_W = grad_W.addmm_(Z.mT, h_)
             grad_bias = grad_bias.add_(Z.sum(0))
-            grad_h.append(Z @ in_bands[0])
-        of_map = (slots.from_bands(part, D, degree) for part in (grad_W, grad_bias))
-        return torch.cat(grad_h).view_as(h), *of_map, None, None, None
+            grad_h.append(Z @ last)
+        if not ctx.metric:
+            grad_W, grad_bias = (slots.from_bands(one, D, degree) for one in (grad_W, grad_bias))
+        return torch.cat(grad_h).view_as(h), grad_W, grad_bias, None, None, None, None
 
     @staticmethod
     def vmap(

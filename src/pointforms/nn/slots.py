@@ -12,7 +12,6 @@ again, the form with its indices raised.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations
 from math import comb
@@ -28,7 +27,8 @@ from pointforms.exterior import compound
 # Fewest and most points in a block, which has about as many numbers as stay in the processor's
 # cache, and never more than it may hold.
 _POINTS, _CACHED, _HELD = (64, 256), 1 << 18, 1 << 20
-# First indices in a band of coefficients: fewer waste less, and are smaller products.
+# First indices in a band of coefficients of 2-forms: fewer waste less, and are smaller products.
+# Forms of higher degrees waste more.
 _HEIGHT = 6
 
 
@@ -40,7 +40,7 @@ def multiplications(D: int, r: int, k: int) -> int:
 def raised(h: Tensor, W: Tensor, bias: Tensor, G: Tensor, degree: int) -> Tensor:
     """Return ΛᵏG F (B, n, l C) for the coefficients F = h Wᵀ + bias and matrices G (B, n, D, D)."""
     banded = in_bands(W, bias, G.shape[-1], degree)
-    blocks = list(split_in_blocks(G, degree, len(W), h))
+    blocks = split_in_blocks(G, degree, len(W), h)
     if torch.is_grad_enabled():  # autograd cannot write into a part of a tensor
         found = [pull(coefficients(h_, *banded), G_, degree) for h_, G_ in blocks]
         return torch.cat(found).view(*h.shape[:2], -1)
@@ -57,10 +57,10 @@ def in_bands(W: Tensor, bias: Tensor, D: int, degree: int) -> tuple[Tensor, Tens
     return pad(W, (0, 0, 0, 1)).index_select(0, places), pad(bias, (0, 1)).index_select(0, places)
 
 
-def from_bands(values: Tensor, D: int, degree: int) -> Tensor:
-    """Return the rows of values, which are in bands, in the order of coefficients."""
-    l = len(values) // sum(band.height * band.width for band in _bands(D, degree))
-    return values.index_select(0, _from_bands(D, degree, l, values.device))
+def from_bands(values: Tensor, D: int, degree: int, dim: int = 0) -> Tensor:
+    """Return values that are in bands along a dimension in the order of coefficients."""
+    l = values.shape[dim] // sum(band.height * band.width for band in _bands(D, degree))
+    return values.index_select(dim, _from_bands(D, degree, l, values.device))
 
 
 def coefficients(h: Tensor, W: Tensor, bias: Tensor) -> Tensor:
@@ -68,7 +68,9 @@ def coefficients(h: Tensor, W: Tensor, bias: Tensor) -> Tensor:
     return torch.addmm(bias, h, W.mT)
 
 
-def split_in_blocks(M: Tensor, degree: int, width: int, *others: Tensor) -> Iterator[list[Tensor]]:
+def split_in_blocks(
+    M: Tensor, degree: int, width: int, *others: Tensor
+) -> list[tuple[Tensor, ...]]:
     """Split points into blocks, for `width` coefficients of all forms at a point.
 
     The others are hidden features (B, n, H), and maybe more numbers of each point. Matrices M
@@ -80,7 +82,7 @@ def split_in_blocks(M: Tensor, degree: int, width: int, *others: Tensor) -> Iter
     size = min(max(_CACHED // most, _POINTS[0]), _POINTS[1])
     size = max(1, min(size, _HELD // max(width, comb(D, degree - 1) * rest)))
     blocks = [tensor.flatten(0, 1).split(size) for tensor in (*others, M)]
-    return map(list, zip(*blocks, strict=True))
+    return list(zip(*blocks, strict=True))
 
 
 def pull(F: Tensor, M: Tensor, degree: int, out: Tensor | None = None) -> Tensor:
@@ -131,10 +133,10 @@ class _Band(NamedTuple):
 @lru_cache(maxsize=64)
 def _bands(D: int, k: int) -> tuple[_Band, ...]:
     """Return the bands of all first indices, from 0 to D - k."""
-    first = D - k + 1
+    first, height = D - k + 1, max(1, _HEIGHT // (k - 1))
     return tuple(
-        _Band(start, min(_HEIGHT, first - start), comb(D - start - 1, k - 1))
-        for start in range(0, first, _HEIGHT)
+        _Band(start, min(height, first - start), comb(D - start - 1, k - 1))
+        for start in range(0, first, height)
     )
 
 
