@@ -37,7 +37,7 @@ WORKERS = 2
 _MEASURED = ("circles-vs-lines", "singlecell", "rna-velocity", "pdo-efp")
 # Units of a degree of point-forms that are measured on a task. Fits above this many seconds are
 # measured by one seed alone: it makes no difference to them whether others are trained beside them.
-_UNITS, _LONG = 2, 20.0
+_UNITS, _LONG = 4, 20.0
 
 
 def prepare_organoids(folder: Path) -> None:
@@ -63,7 +63,7 @@ def drawn_units(count: int = 40, seed: int = 0) -> list[Unit]:
 
 
 def measured_units() -> list[Unit]:
-    """Return units of all kinds: two of each task and degree of point-forms, one of a baseline.
+    """Return units of all kinds: four of each task and degree of point-forms, one of a baseline.
 
     Rows of point-forms are drawn at random from all sweeps, so that their mean stands for those of
     all readouts and settings of training.

@@ -91,7 +91,7 @@ REFUSED = {
         START.replace("colocated", "x/y.npz"),
         ".tasks[0]",
         "'x/y.npz'",
-        "in the folder",
+        "no files of points",
     ),
     "no tasks": ('\n[[sweep]]\nmodels = ["mlp"]\n', ".tasks", "missing", ""),
     "no models": ('[[sweep]]\ntasks = ["colocated"]\n', ".models", "missing", ""),

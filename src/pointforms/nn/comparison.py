@@ -65,9 +65,9 @@ def compare_by_slots(
 ) -> Tensor:
     """Compare forms of a degree k ≥ 2 through the Gram factor V, without its k-th compound.
 
-    Arguments and result are those of :func:`compare`, except for the factor, which is V
-    (B, n, D, r) itself. Forms are contracted with V slot after slot, and back for a gradient. If
-    the rank is high, they are contracted with G = V Vᵀ instead, once for both.
+    Arguments and result are those of :func:`compare` for one part (B, n), except for the factor,
+    which is V (B, n, D, r) itself. Forms are contracted with V slot after slot, and back for a
+    gradient. If the rank is high, they are contracted with G = V Vᵀ instead, once for both.
     """
     D, r = factor.shape[-2:]
     if r < degree:  # more slots than directions: directions of length zero fill them
@@ -161,9 +161,9 @@ class _ByMetric(torch.autograd.Function):
         ∂h(p)   = Σ_ab (g + gᵀ)_ab W_aᵀ Z_b(p)
 
     The gradient of the linear map needs K anyway, so the comparison adds only one product with the
-    geometry to the cost of the network, and no tensor is transposed between points and forms.
-    Stacked models, second derivatives and parts are as in :class:`_ByFactor`. The degree is that
-    of the forms on the space of G: 1 if G is that of all coefficients, k if it is that of features.
+    geometry to the cost of the network. Stacked models, second derivatives and parts are as in
+    :class:`_ByFactor`. The degree is that of the forms on the space of G: 1 if G is that of all
+    coefficients; k if it is that of features, and then Z = ΛᵏG F, and ΛᵏG has μ in it.
     """
 
     @staticmethod
@@ -213,8 +213,8 @@ class _BySlots(torch.autograd.Function):
 
     Through the factor, the formulas are those of :class:`_ByFactor`. Through the metric G = V Vᵀ,
     y = ΛᵏG F are coefficients, which need not be pushed back, and C = Σ_p μ(p) F(p) y(p)ᵀ. Only y
-    is kept for the backward pass; the other tensors exist for one block at a time. Stacked models
-    take turns.
+    is kept for the backward pass; coefficients and their contractions exist for one block at a
+    time. Stacked models take turns.
     """
 
     @staticmethod
@@ -367,9 +367,9 @@ def _raised(h: Tensor, W: Tensor, bias: Tensor, G: Tensor, degree: int) -> Tenso
     """Return Z = ΛᵏG F (..., B, n, l C), model after model."""
     if W.ndim == 2:
         return slots.raised(h, W, bias, G, degree)
-    metrics = G if G.ndim == 5 else [G] * len(W)
+    metrics = G if G.ndim > 4 else [G] * len(W)
     models = zip(h, W, bias, metrics, strict=True)
-    return torch.stack([slots.raised(*model, degree) for model in models])
+    return torch.stack([_raised(*model, degree) for model in models])
 
 
 def _apply(F: Tensor, A: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ def raised(h: Tensor, W: Tensor, bias: Tensor, G: Tensor, degree: int) -> Tensor
     """Return ΛᵏG F (B, n, l C) for the coefficients F = h Wᵀ + bias and matrices G (B, n, D, D)."""
     banded = in_bands(W, bias, G.shape[-1], degree)
     blocks = split_in_blocks(G, degree, len(W), h)
-    if torch.is_grad_enabled():  # autograd cannot write into a part of a tensor
+    if torch.is_grad_enabled():  # autograd has no out=
         found = [pull(coefficients(h_, *banded), G_, degree) for h_, G_ in blocks]
         return torch.cat(found).view(*h.shape[:2], -1)
     Z = h.new_empty(*h.shape[:2], len(W))
@@ -53,14 +53,14 @@ def raised(h: Tensor, W: Tensor, bias: Tensor, G: Tensor, degree: int) -> Tensor
 
 def in_bands(W: Tensor, bias: Tensor, D: int, degree: int) -> tuple[Tensor, Tensor]:
     """Return the last map of a network with its outputs in bands, and 0 where there is none."""
-    places = _places(D, degree, len(W) // comb(D, degree), W.device)
+    places = _on(_places(D, degree, len(W) // comb(D, degree)), W)
     return pad(W, (0, 0, 0, 1)).index_select(0, places), pad(bias, (0, 1)).index_select(0, places)
 
 
 def from_bands(values: Tensor, D: int, degree: int, dim: int = 0) -> Tensor:
     """Return values that are in bands along a dimension in the order of coefficients."""
     l = values.shape[dim] // sum(band.height * band.width for band in _bands(D, degree))
-    return values.index_select(dim, _from_bands(D, degree, l, values.device))
+    return values.index_select(dim, _on(_from_bands(D, degree, l), values))
 
 
 def coefficients(h: Tensor, W: Tensor, bias: Tensor) -> Tensor:
@@ -98,7 +98,7 @@ def pull(F: Tensor, M: Tensor, degree: int, out: Tensor | None = None) -> Tensor
     ]
     S = (filled[0] if len(filled) == 1 else torch.cat(filled, 1)).view(points, D - degree + 1, -1)
     T = (M[:, : D - degree + 1].mT @ S).flatten(1)
-    y, *terms, last = (T.index_select(1, places) for places in _slots(r, degree, l, T.device))
+    y, *terms, last = (T.index_select(1, _on(places, T)) for places in _slots(r, degree, l))
     for t, term in enumerate(terms, start=1):
         y = y.add_(term, alpha=(-1) ** t)
     return torch.add(y, last, alpha=(-1) ** (degree - 1), out=out)
@@ -109,13 +109,18 @@ def push(y: Tensor, V: Tensor, degree: int) -> Tensor:
     points, (D, r) = len(y), V.shape[-2:]
     l = y.shape[1] // comb(r, degree)
     L = compound(V[:, 1:], degree - 1)
-    back, sign = _way_back(r, degree, l, y.device)
+    back, sign = (_on(table, y) for table in _way_back(r, degree, l))
     T = y.index_select(1, back).mul_(sign)
     S = (V[:, : D - degree + 1] @ T.view(points, r, -1)).view(points, (D - degree + 1) * l, -1)
     bands = _bands(D, degree)
     parts = zip(bands, S.split([band.height * l for band in bands], 1), strict=True)
     filled = [(part @ L[:, -band.width :].mT).flatten(1) for band, part in parts]
     return filled[0] if len(filled) == 1 else torch.cat(filled, 1)
+
+
+def _on(table: np.ndarray, like: Tensor) -> Tensor:
+    """Return a table as a tensor beside another. Cached tensors might come from inference mode."""
+    return torch.from_numpy(table).to(like.device)
 
 
 class _Band(NamedTuple):
@@ -141,8 +146,8 @@ def _bands(D: int, k: int) -> tuple[_Band, ...]:
 
 
 @lru_cache(maxsize=64)
-def _places(D: int, k: int, l: int, device: torch.device) -> Tensor:
-    """Return the coefficients (l C) that are in the bands, by band, i, form and J.
+def _places(D: int, k: int, l: int) -> np.ndarray:
+    """Return the places of coefficients (l C) in the order of the bands: by band, i, form and J.
 
     Where there is none, the place is l C.
     """
@@ -155,20 +160,20 @@ def _places(D: int, k: int, l: int, device: torch.device) -> Tensor:
         places = np.array([[rank.get((i, *J), -1) for J in others] for i in rows])[:, None]
         of_forms = places + C * np.arange(l)[:, None]
         found.append(np.where(places < 0, l * C, of_forms).flatten())
-    return torch.from_numpy(np.concatenate(found)).to(device)
+    return np.concatenate(found)
 
 
 @lru_cache(maxsize=64)
-def _from_bands(D: int, k: int, l: int, device: torch.device) -> Tensor:
+def _from_bands(D: int, k: int, l: int) -> np.ndarray:
     """Return where in the bands all coefficients (l C) are."""
-    places = _places(D, k, l, device)
-    found = torch.empty(l * comb(D, k) + 1, dtype=torch.long, device=device)
-    found[places] = torch.arange(len(places), device=device)
+    places = _places(D, k, l)
+    found = np.empty(l * comb(D, k) + 1, np.int64)
+    found[places] = np.arange(len(places))
     return found[:-1]
 
 
 @lru_cache(maxsize=64)
-def _slots(r: int, k: int, l: int, device: torch.device) -> tuple[Tensor, ...]:
+def _slots(r: int, k: int, l: int) -> tuple[np.ndarray, ...]:
     """Return the places of T_{a_t, A without a_t} in T (r, l, C(r, k - 1)) for all A, by t."""
     indices = np.array(list(combinations(range(r), k)))
     rest = {B: place for place, B in enumerate(combinations(range(r), k - 1))}
@@ -176,16 +181,15 @@ def _slots(r: int, k: int, l: int, device: torch.device) -> tuple[Tensor, ...]:
     for t in range(k):
         others = np.array([rest[tuple(A)] for A in np.delete(indices, t, 1).tolist()])
         rows = indices[:, t] * l + np.arange(l)[:, None]
-        taken.append(torch.from_numpy((rows * len(rest) + others).flatten()).to(device))
+        taken.append((rows * len(rest) + others).flatten())
     return tuple(taken)
 
 
 @lru_cache(maxsize=64)
-def _way_back(r: int, k: int, l: int, device: torch.device) -> tuple[Tensor, Tensor]:
+def _way_back(r: int, k: int, l: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the places in y (l, C(r, k)) of all entries of T, and their signs: 0 if a is in B."""
-    back = torch.zeros(r * l * comb(r, k - 1), dtype=torch.long, device=device)
-    sign = torch.zeros(len(back), device=device)
-    for t, places in enumerate(_slots(r, k, l, device)):
-        back[places] = torch.arange(len(places), device=device)
-        sign[places] = (-1.0) ** t
+    back = np.zeros(r * l * comb(r, k - 1), np.int64)
+    sign = np.zeros(len(back), np.int8)
+    for t, places in enumerate(_slots(r, k, l)):
+        back[places], sign[places] = np.arange(len(places)), (-1) ** t
     return back, sign

@@ -226,12 +226,8 @@ def resolve(name: str, folder: Path) -> str:
     if not path.is_file():
         beside = path.parent.glob("*") if path.parent.is_dir() else ()
         files = sorted(p.name for p in beside if p.suffix.lower() in SUFFIXES)
-        hint = (
-            f": {suggest(path.name, files)}"
-            if files
-            else f" in the folder {folder.resolve().name!r}"
-        )
-        raise ValueError(f"no file {name!r}{hint}")
+        hint = suggest(path.name, files) if files else "there are no files of points beside it"
+        raise ValueError(f"no file {name!r}: {hint}")
     return path.resolve().as_posix()
 
 
