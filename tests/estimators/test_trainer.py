@@ -9,6 +9,7 @@ from torch.nn import functional
 
 import pointforms as pf
 from pointforms.estimators.fits import Fit, Schedule
+from pointforms.estimators.targets import ClassTargets, NumberTargets
 from pointforms.estimators.trainer import train
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.stores import FieldStore
@@ -112,6 +113,47 @@ def test_early_stopping_keeps_the_best_epoch():
         index = torch.from_numpy(fit.validation)
         value = float(loss(fitted.model(store.gather(index)), targets[index]).mean())
     assert value == pytest.approx(min(scores), rel=1e-9)
+
+
+class TestEnd:
+    """What ends training, given the training losses of all epochs and the best epoch."""
+
+    def test_patience_counts_epochs_since_the_best(self):
+        schedule = Schedule(patience=20)
+        assert not schedule.ends([0.4] * 23, best_epoch=3)
+        assert schedule.ends([0.4] * 24, best_epoch=3)
+
+    def test_several_parts_need_less(self):
+        assert not Schedule(patience=20).ends([0.4] * 9, 0, parts=5)
+        assert Schedule(patience=20).ends([0.4] * 10, 0, parts=5)
+
+    def test_a_quarter_is_enough_once_the_clouds_are_learned(self):
+        schedule = Schedule(patience=20, learned=0.01)
+        learned = [0.3, 0.009, 0.008, 0.009, 0.008]
+        assert not schedule.ends(learned, best_epoch=0)
+        assert schedule.ends([*learned, 0.007], best_epoch=0)
+        assert not schedule.ends([*learned, 0.011], best_epoch=0)
+        assert not schedule.ends([*learned, 0.007], best_epoch=1)
+
+    def test_numbers_are_never_learned(self):
+        assert not Schedule(patience=20).ends([0.3] + [0.0] * 19, best_epoch=0)
+        assert NumberTargets.learned == 0 < ClassTargets.learned
+
+    @pytest.mark.parametrize("patience", [1, 2, 3])
+    def test_short_patience_stays_as_it_is(self, patience):
+        schedule = Schedule(patience=patience, learned=0.01)
+        assert schedule.ends([0.5] * (patience + 1), best_epoch=0)
+        assert not schedule.ends([0.5] * patience, best_epoch=0)
+
+
+def test_a_classifier_that_has_learned_its_clouds_stops(rng):
+    clouds = [rng.normal(size=(20, 2)) * (1 + 99 * (i % 2)) for i in range(200)]
+    y = np.arange(200) % 2
+    model = pf.PointFormClassifier(random_state=0, scale="isotropic").fit(clouds, y)
+    assert model.score(clouds, y) == 1
+    training = [losses["train"] for losses in model.history_]
+    assert 5 <= len(training) - 1 - model.best_epoch_ < 20
+    assert max(training[-5:]) < ClassTargets.learned
 
 
 def test_part_of_the_points_trains_too():

@@ -43,13 +43,46 @@ class TestKinds:
         numbers.finish()
         assert numbers.shape == (2, 2)
 
-    def test_what_is_read_is_a_copy(self, kind):
-        numbers = kind([3], (2, 2), torch.float32, "cpu")
-        numbers.write(0, tables(2, 3))
+    @pytest.mark.parametrize("width", [1, 2])
+    def test_what_is_read_is_a_copy(self, kind, width):
+        numbers = kind([3], (2, width), torch.float32, "cpu")
+        numbers.write(0, tables(width, 3))
         before = numbers.read(0, 1)
         numbers.read(0, 1).zero_()
         assert torch.equal(numbers.read(0, 1), before)
         assert before.any()
+
+
+@pytest.mark.parametrize("sizes", [[3, 3, 3], [3, 1, 4]])
+def test_both_kinds_gather_the_same(sizes):
+    """Whole clouds of one size, some of their first columns, stacks of batches, or some points."""
+    stores = [
+        kind(sizes, (2, 3), torch.float32, "cpu") for kind in (NumbersInMemory, NumbersInFile)
+    ]
+    for cloud, size in enumerate(sizes):
+        own = tables(3 if cloud else 1, size)
+        for numbers in stores:
+            numbers.write(cloud, own)
+    ends = np.cumsum(sizes)
+    for numbers in stores:
+        numbers.finish()
+    for index, rows in (
+        (torch.tensor([[2, 0], [1, 1]]), None),
+        (torch.tensor([0, 0]), None),
+        (torch.tensor([2, 0]), torch.tensor([[1, 2], [0, 3]])),
+    ):
+        n = max(sizes[i] for i in index.flatten()) if rows is None else 2
+        wanted = torch.arange(n).expand(*index.shape, n) if rows is None else rows
+        starts = torch.from_numpy(ends - sizes)[index].unsqueeze(-1)
+        real = wanted < torch.tensor(sizes)[index].unsqueeze(-1)
+        place = torch.where(real, starts + wanted, int(ends[-1]))
+        for width in (1, 3) if not index.any() else (3,):
+            first, second = (numbers.gather(index, rows, place, width) for numbers in stores)
+            assert first.shape == (*index.shape, n, 2, width)
+            assert torch.equal(first, second)
+            flat = stores[0].read(0, len(sizes))
+            assert torch.equal(first[real], flat[place[real]][..., :width])
+            assert not first[~real].any()
 
 
 def test_tables_go_to_a_file_beyond_the_limit(monkeypatch):

@@ -67,6 +67,24 @@ SIZES = (60, 5, 6, 7, 7, 8, 9, 11, 14, 20)
 ASCENDING = torch.tensor([1, 2, 3, 4, 5, 6, 7, 8, 9, 0])
 
 
+@pytest.mark.parametrize("degrees", [(1,), (2,), ()])
+def test_clouds_of_one_size_are_gathered_as_those_of_many(degrees, rng):
+    clouds = [rng.normal(size=(12, 4)) for _ in range(3)]
+    fields = pf.gram_fields([*clouds, rng.normal(size=(5, 4))], dimension=2, neighbors=8)
+    one, many = (FieldStore(some, degrees=degrees) for some in (fields[:3], fields))
+    for index in (torch.tensor([2, 0]), torch.tensor([[1, 1], [0, 2]])):
+        batches = [store.gather(index) for store in (one, many)]
+        for mine, other in zip(*batches, strict=True):
+            if isinstance(mine, dict):
+                assert mine.keys() == other.keys()
+                assert all(torch.equal(mine[k], other[k]) for k in mine)
+            elif isinstance(mine, torch.Tensor):
+                assert torch.equal(mine, other)
+        for mine, other in zip(one.places(index), many.places(index), strict=True):
+            assert mine.shape == other.shape
+        assert one.places(index)[1].all()
+
+
 def test_factors_of_small_clouds_are_narrow(rng):
     """In parts, a factor has the columns that its clouds need."""
     clouds = [rng.normal(size=(n, 20)) for n in SIZES]

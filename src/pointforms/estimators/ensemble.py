@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -62,9 +61,7 @@ def train_ensemble(
 ) -> Ensemble:
     """Train all networks of a plan, and keep those of the best decay at their best common epoch.
 
-    Decay and epoch are those of the smallest mean loss over all held-out clouds. That loss varies
-    less than the one of a single validation part, by the root of the number of parts, and needs
-    less patience by as much.
+    Decay and epoch are those of the smallest mean loss over all held-out clouds.
 
     Parameters
     ----------
@@ -79,7 +76,6 @@ def train_ensemble(
     progress : bool, default False
         Show a progress bar.
     """
-    patience = ceil(schedule.patience / sqrt(len(plan.places)))
     fits, branches = _branches(plan)
     stacks = _Stacks(make_model, store, y, targets, fits, schedule)
     with keep_freed_memory(), track(len(fits) * schedule.epochs, "training", progress) as advance:
@@ -90,7 +86,9 @@ def train_ensemble(
                     branch.add([trained[i] for i in branch.scouts])
                     if branch.best_epoch == epoch and branch.best < np.inf:
                         branch.states = [stacks.state(i) for i in branch.keepers]
-                    branch.ended = epoch - branch.best_epoch >= patience
+                    branch.ended = schedule.ends(
+                        branch.training, branch.best_epoch, len(plan.places)
+                    )
             advance(len(trained))
             running = {i for branch in branches if not branch.ended for i in branch.places}
             if not running or schedule.is_over():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import ceil, sqrt
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -76,6 +77,9 @@ class Schedule:
         Number of random points of each cloud that an epoch uses; None uses all.
     deadline : float or None, default None
         Reading of `time.perf_counter` after which no further epoch starts.
+    learned : float, default 0.0
+        Training loss below which there is almost nothing left to learn. Then a quarter of the
+        patience is enough.
     """
 
     epochs: int = 60
@@ -83,11 +87,41 @@ class Schedule:
     patience: int = 20
     points: int | None = None
     deadline: float | None = None
+    learned: float = 0.0
 
     def steps(self, fit: Fit) -> int:
         """Return the number of steps of an epoch."""
         clouds = fit.train if fit.batches is None else fit.batches.clouds
         return -(-len(clouds) // self.batch_size)
+
+    def ends(self, training: Sequence[float], best_epoch: int, parts: int = 1) -> bool:
+        """Return whether networks stop for want of a better validation loss.
+
+        The loss over several parts varies less than that of one, by the root of their number, and
+        needs less patience by as much.
+
+        Parameters
+        ----------
+        training : sequence of float
+            The training loss of each epoch so far.
+        best_epoch : int
+            The epoch of the smallest validation loss.
+        parts : int, default 1
+            Number of validation parts whose loss was pooled.
+
+        Examples
+        --------
+        >>> schedule = Schedule(patience=8, learned=0.01)
+        >>> schedule.ends([0.5] * 8, best_epoch=0), schedule.ends([0.5] * 9, best_epoch=0)
+        (False, True)
+        >>> schedule.ends([0.5, 0.009, 0.008], best_epoch=0)
+        True
+        """
+        waited = len(training) - 1 - best_epoch
+        patience = ceil(self.patience / sqrt(parts))
+        enough = ceil(patience / 4)
+        learned = max(training[-enough:]) < self.learned
+        return waited >= (enough if learned else patience)
 
     def is_over(self) -> bool:
         """Return whether the deadline has passed."""

@@ -204,6 +204,7 @@ class NetworkEstimator(SavesItself, KnowsTrainingClouds, ScalesClouds, BaseEstim
             int(self.patience),
             self.points_per_epoch,
             deadline,
+            targets.learned,
         )
 
         def make_model(fit: Fit) -> nn.Module:

@@ -60,9 +60,9 @@ class Stack:
     ) -> tuple[dict[str, Tensor], Tensor]:
         """Return the gradients of function(model, *args), and its values (E,)."""
         if self.single:
-            values = self.call(function, *args)
-            grads = tuple(g.unsqueeze(0) for g in torch.autograd.grad(values.sum(), self._own))
-            return dict(zip(self.params, grads, strict=True)), values.detach()
+            value = function(self.template, *args)
+            grads = tuple(g.unsqueeze(0) for g in torch.autograd.grad(value, self._own))
+            return dict(zip(self.params, grads, strict=True)), value.detach().unsqueeze(0)
         # no value depends on the parameters of another model: the sum has the gradient of each
         self.params = {name: p.requires_grad_() for name, p in self.params.items()}
         values = self.call(function, *args, shared=shared)
@@ -99,8 +99,8 @@ class AdamW:
             name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in params.items()
         }
         self.steps = 0
-        # names, moments, steps, rate and decay of the parameters of a single model
-        self._state_of_one: list[tuple[Any, ...]] = []
+        # moments, steps, rate and decay of the parameters of a single model
+        self._state_of_one: tuple[Any, ...] | None = None
 
     def step(self, params: dict[str, Tensor], grads: dict[str, Tensor], factor: float) -> None:
         """Update the parameters, at `factor` times their learning rates."""
@@ -126,36 +126,34 @@ class AdamW:
 
         On the CPU only: elsewhere, reading its rate would wait for the device.
         """
-        if not self._state_of_one:
-            for decays in (False, True):
-                names = [name for name, p in params.items() if (p.ndim > 2) == decays]
-                if not names:
-                    continue
-                moments = zip(*(self.moments[name] for name in names), strict=True)
-                steps = [torch.tensor(float(self.steps - 1)) for _ in names]
-                rates = float(self.rate), float(self.decay) if decays else 0.0
-                self._state_of_one.append((names, *map(list, moments), steps, *rates))
-        for names, first, second, steps, rate, decay in self._state_of_one:
-            adamw(
-                [params[name] for name in names],
-                # the fused step reads numbers in the order of memory, whatever their strides
-                [grads[name].contiguous() for name in names],
-                first,
-                second,
-                [],
-                steps,  # which it counts on
-                fused=True,
-                amsgrad=False,
-                beta1=0.9,
-                beta2=0.999,
-                lr=factor * rate,
-                weight_decay=decay,
-                eps=1e-8,
-                maximize=False,
-            )
+        if self._state_of_one is None:
+            first, second = map(list, zip(*self.moments.values(), strict=True))
+            steps = [torch.tensor(float(self.steps - 1)) for _ in first]
+            self._state_of_one = first, second, steps, float(self.rate), float(self.decay)
+        first, second, steps, rate, decay = self._state_of_one
+        for p in params.values():
+            if p.ndim > 2 and decay:
+                p.mul_(1 - factor * rate * decay)
+        adamw(
+            list(params.values()),
+            # the fused step reads numbers in the order of memory, whatever their strides
+            [grads[name].contiguous() for name in params],
+            first,
+            second,
+            [],
+            steps,  # which it counts on
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=factor * rate,
+            weight_decay=0.0,
+            eps=1e-8,
+            maximize=False,
+        )
 
     def keep(self, rows: Tensor) -> None:
         """Continue with some of the models only."""
         self.rate, self.decay = self.rate[rows], self.decay[rows]
         self.moments = {name: (m[rows], v[rows]) for name, (m, v) in self.moments.items()}
-        self._state_of_one.clear()
+        self._state_of_one = None

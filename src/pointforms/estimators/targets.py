@@ -56,6 +56,7 @@ class ClassTargets(_Counted):
 
     stratify: ClassVar[bool] = True  # validation parts keep the proportions of the classes
     probabilities: ClassVar[bool] = True  # predictions are probabilities, outputs their logits
+    learned: ClassVar[float] = 0.005  # training loss of a network that has learned its clouds
 
     classes: np.ndarray
     values: np.ndarray
@@ -157,6 +158,7 @@ class NumberTargets(_Counted):
 
     stratify: ClassVar[bool] = False
     probabilities: ClassVar[bool] = False
+    learned: ClassVar[float] = 0.0  # numbers can always be learned more closely
 
     values: np.ndarray
     mean: list[float]

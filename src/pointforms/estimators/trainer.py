@@ -110,7 +110,8 @@ def _train_stack(
             if scores[place] < best_loss[i]:
                 best_loss[i], fitted[i].best_epoch = scores[place], epoch
                 best_state[i] = run.state(place)
-            if epoch - fitted[i].best_epoch < schedule.patience:
+            training = [losses["train"] for losses in fitted[i].history]
+            if not schedule.ends(training, fitted[i].best_epoch):
                 going.append(place)
         advance(len(run.running))
         if len(going) < len(run.running):

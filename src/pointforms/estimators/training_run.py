@@ -74,10 +74,10 @@ class Run:
         template.train()
 
         def batch_loss(
-            model: Any, batch: Any, y: Tensor, counts: Tensor, weights: Tensor
+            model: Any, batch: Any, y: Tensor, weights: Tensor, counts: Tensor | None = None
         ) -> Tensor:
-            out = model(batch, None if whole else counts)
-            return (weights * loss(out, y)).sum() / counts.sum().clamp_min(1)
+            total = (weights * loss(model(batch, counts), y)).sum()
+            return total / (len(y) if counts is None else counts.sum().clamp_min(1))
 
         # the learning rate falls along a cosine, from its initial value to 0
         factor = 0.5 * (1 + np.cos(np.pi * self._epoch / self._schedule.epochs))
@@ -85,19 +85,16 @@ class Run:
         device = self._store.sizes.device
         total = torch.zeros(len(fits), device=device)
         shared = self._shared is not None
-        whole = stack.single and not shared  # all clouds of a batch count
-        for index, counts, weights in self._batches(fits):
-            if whole:  # no other batch to be as wide as: no need to fill it up
-                kept = counts[0] > 0
-                index, counts, weights = (part[:, kept] for part in (index, counts, weights))
+        rngs = self._shuffles if shared else [self._shuffles[i] for i in self.running]
+        for index, weights, counts in self._batches(fits):
+            real = np.ones_like(index) if counts is None or shared else counts
+            numbers = [weights] if counts is None else [weights, counts]
             if self._in_parts:
-                index, counts, weights = self._ascending(index, counts, weights)
+                index, *numbers = self._ascending(index, *numbers)
             places = torch.from_numpy(index)
-            rngs = self._shuffles if shared else [self._shuffles[i] for i in self.running]
             # which points are drawn does not depend on the fits that share a batch
-            real = np.ones((1, self._width)) if shared else counts
             rows = _some_rows(self._store, places, real, self._schedule.points, rngs)
-            floats = [torch.from_numpy(part).to(device, like.dtype) for part in (counts, weights)]
+            floats = [torch.from_numpy(part).to(device, like.dtype) for part in numbers]
             if shared or stack.single:
                 places, rows = places[0], None if rows is None else rows[0]
             if stack.single:
@@ -109,14 +106,17 @@ class Run:
             args = (batch, self._targets[places.to(device)], *floats)
             grads, value = stack.gradients(batch_loss, *args, shared=2 if shared else 0)
             self._optimizer.step(stack.params, grads, float(factor))
-            total = total + value.detach()
+            total = total + value
         self._epoch += 1
         return [float(mean) for mean in (total / self._steps).tolist()]
 
-    def _batches(self, fits: Sequence[Fit]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return the batches of an epoch: clouds, which count, and their weights, for every fit.
+    def _batches(
+        self, fits: Sequence[Fit]
+    ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        """Return the batches of an epoch: clouds and their weights, and which count, for every fit.
 
         Fits that share batches have one row of clouds, and count those that they do not hold out.
+        A single fit with batches of its own counts all: None.
         """
         if self._shared is not None:
             pool = Fit(self._shared.clouds, self._shared.clouds, 0)
@@ -124,18 +124,23 @@ class Run:
             return [
                 (
                     self._shared.clouds[chosen][None],
-                    counts * (weights[:, chosen] > 0),
                     counts * weights[:, chosen],
+                    counts * (weights[:, chosen] > 0),
                 )
                 for chosen, counts in _batches(pool, self._steps, self._width, self._shuffles[0])
             ]
         orders = [
             [
-                (fit.train[chosen], counts, counts * _relative(fit.weights, len(fit.train))[chosen])
+                (fit.train[chosen], counts * _relative(fit.weights, len(fit.train))[chosen], counts)
                 for chosen, counts in _batches(fit, self._steps, self._width, self._shuffles[i])
             ]
             for i, fit in zip(self.running, fits, strict=True)
         ]
+        if len(fits) == 1:  # no other batch to be as wide as: no need to fill it up
+            return [
+                (clouds[None, counts > 0], weights[None, counts > 0], None)
+                for clouds, weights, counts in orders[0]
+            ]
         return [
             tuple(np.stack(part) for part in zip(*step, strict=True))  # type: ignore[misc]
             for step in zip(*orders, strict=True)

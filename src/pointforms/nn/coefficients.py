@@ -85,7 +85,7 @@ class _Coefficients(nn.Module):
     def last_map(self) -> tuple[Tensor, Tensor]:
         """Return weight and bias of the last map, in the units of the given coordinates."""
         # the scale goes into the weights, which are fewer than the outputs
-        unit = self.unit.repeat(self.count)
+        unit = self.unit.expand(self.count, -1).flatten()
         return self.last.weight * unit.unsqueeze(-1), self.last.bias * unit
 
     def forward(self, x: Tensor) -> Tensor:

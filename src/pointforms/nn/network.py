@@ -53,8 +53,9 @@ class FeatureNorm(nn.Module):
     def forward(self, features: Tensor, counts: Tensor | None = None) -> Tensor:
         """Normalise features (B, f); counts (B,) are 1, or 0 for clouds that fill up a batch."""
         if self.training:
+            n: Tensor | int
             if counts is None:
-                n = torch.full_like(self.seen, len(features))
+                n = len(features)
                 variance, center = torch.var_mean(features, 0, correction=0)
             else:
                 n = counts.sum().clamp_min(1)
@@ -64,13 +65,13 @@ class FeatureNorm(nn.Module):
             center, scale = self.moments(center, variance, n)
         else:
             center, scale = self.moments()
-        return (features - center) * scale * self.gain + self.shift
+        return torch.addcmul(self.shift, features - center, scale * self.gain)
 
     def moments(
         self,
         center: Tensor | None = None,
         variance: Tensor | None = None,
-        n: Tensor | None = None,
+        n: Tensor | int | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return what is subtracted from the features, and by what they are multiplied then.
 
@@ -78,7 +79,7 @@ class FeatureNorm(nn.Module):
         ----------
         center, variance : Tensor, shape (f,), or None, default None
             Moments of the features over a batch in training; None takes the averages.
-        n : Tensor, shape (), or None, default None
+        n : Tensor of shape (), int or None, default None
             Number of clouds or points in the batch.
         """
         if center is None or variance is None or n is None:
@@ -86,17 +87,20 @@ class FeatureNorm(nn.Module):
         else:
             self._remember(center.detach(), variance.detach(), n)
             few = n < _FEWEST
-            center = torch.where(few, self.center, center)
-            variance = torch.where(few, self.variance, variance)
+            if isinstance(few, Tensor):
+                center = torch.where(few, self.center, center)
+                variance = torch.where(few, self.variance, variance)
+            elif few:  # copies, since a later batch changes the averages
+                center, variance = self.center.clone(), self.variance.clone()
         return center, torch.rsqrt(variance + 1e-6 * variance.mean() + 1e-12)
 
     def start(self, features: Tensor) -> None:
         """Set the averages to those over some clouds (B, f), before training."""
         self.seen.zero_()
         variance = features.var(0, correction=0)
-        self._remember(features.mean(0), variance, self.seen + len(features))
+        self._remember(features.mean(0), variance, len(features))
 
-    def _remember(self, center: Tensor, variance: Tensor, n: Tensor) -> None:
+    def _remember(self, center: Tensor, variance: Tensor, n: Tensor | int) -> None:
         """Add a batch of n clouds to the averages."""
         self.seen.mul_(1 - _MOMENTUM).add_(n)
         rate = n / self.seen

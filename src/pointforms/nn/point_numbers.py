@@ -14,6 +14,17 @@ from pointforms.support.scratch_numbers import ScratchNumbers
 IN_MEMORY = 1 << 30
 
 
+def common_size(sizes: Sequence[int]) -> int | None:
+    """Return the size that all clouds have; None if they differ.
+
+    Examples
+    --------
+    >>> common_size([128, 128]), common_size([5, 40])
+    (128, None)
+    """
+    return sizes[0] if len(set(sizes)) == 1 else None
+
+
 class PointNumbers(Protocol):
     """A table (C, r) of numbers at each point of each of many clouds, for batches to gather.
 
@@ -73,31 +84,39 @@ class NumbersInMemory:
     ) -> None:
         self._ends = torch.tensor([0, *sizes]).cumsum(0).tolist()
         self._columns = 0
-        # the last table is zero, and padding refers to it
-        self._values = torch.zeros(self._ends[-1] + 1, *shape, dtype=dtype, device=device)
+        self._size = common_size(sizes)
+        # Column after column, so that the first columns of a table are adjacent. The last table is
+        # zero, and padding refers to it.
+        self._values = torch.zeros(self._ends[-1] + 1, *shape[::-1], dtype=dtype, device=device)
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self._values.shape[-2], self._values.shape[-1]
+        return self._values.shape[-1], self._values.shape[-2]
 
     def write(self, cloud: int, tables: Tensor) -> None:
-        wider = tables.shape[-1] - self.shape[-1]
+        columns = tables.shape[-1]
+        wider = columns - self.shape[-1]
         if wider > 0:
-            self._values = torch.nn.functional.pad(self._values, (0, wider))
-        own = slice(self._ends[cloud], self._ends[cloud + 1])
-        self._values[own, :, : tables.shape[-1]] = tables
-        self._columns = max(self._columns, tables.shape[-1])
+            self._values = torch.nn.functional.pad(self._values, (0, 0, 0, wider))
+        self._values[self._ends[cloud] : self._ends[cloud + 1], :columns] = tables.mT
+        self._columns = max(self._columns, columns)
 
     def finish(self) -> None:
-        self._values = self._values[..., : self._columns].contiguous()
+        self._values = self._values[:, : self._columns].contiguous()
 
     def read(self, first: int, last: int) -> Tensor:
-        return self._values[self._ends[first] : self._ends[last]].clone()
+        own = self._values[self._ends[first] : self._ends[last]].mT
+        return own.clone(memory_format=torch.contiguous_format)
 
     def gather(self, index: Tensor, rows: Tensor | None, place: Tensor, width: int) -> Tensor:
-        # whole tables are copied several times faster than some of their columns
-        chosen = self._values.flatten(1).index_select(0, place.flatten())
-        return chosen.view(*place.shape, *self.shape)[..., :width]
+        used = width * self.shape[0]
+        if rows is None and self._size:  # whole clouds are copied faster than their points
+            clouds = self._values[:-1].view(-1, self._size * self._values[0].numel())
+            chosen = clouds.index_select(0, index.flatten().to(clouds.device))
+            chosen = chosen.view(place.numel(), -1)[:, :used]
+        else:
+            chosen = self._values.flatten(1)[:, :used].index_select(0, place.flatten())
+        return chosen.view(*place.shape, width, self.shape[0]).mT
 
 
 class NumbersInFile:

@@ -15,7 +15,7 @@ from pointforms.geometry.stream import FieldStream
 from pointforms.nn.batches import FormBatch, FormParts, numbered_points, split_points
 from pointforms.nn.frames import Frame, framed, inputs_of
 from pointforms.nn.origins import common_origin, relative
-from pointforms.nn.point_numbers import PointNumbers, Tables
+from pointforms.nn.point_numbers import PointNumbers, Tables, common_size
 from pointforms.nn.prepared_forms import compound_fits, prepared_compounds, prepared_metrics
 from pointforms.support.weighted_statistics import (
     pooled_weights,
@@ -64,6 +64,7 @@ class PointStore:
         # on the CPU, so that gathering a batch never waits for a device
         self._host_sizes = sizes = torch.tensor([len(cloud) for cloud in clouds])
         self._counts: list[int] = sizes.tolist()
+        self._size = common_size(self._counts)
         own = [weights_of(cloud) for cloud in clouds]
         # weights of all points, in double precision on the CPU; None if they are equal
         self._mass = pooled_weights(own, self._counts)
@@ -154,8 +155,11 @@ class PointStore:
             Both of shape (..., B, n), or (..., B, m).
         """
         if rows is None:
-            largest = int(self._host_sizes[index.cpu()].max())
+            largest = self._size or int(self._host_sizes[index.cpu()].max())
             rows = torch.arange(largest, device=self.sizes.device).expand(*index.shape, -1)
+            if self._size:
+                place = self.offsets[index.to(rows.device)].unsqueeze(-1) + rows
+                return place, place.new_ones((), dtype=torch.bool).expand_as(place)
         index = index.to(self.sizes.device)
         sizes = self.sizes[index].unsqueeze(-1)
         real = rows < sizes
@@ -334,7 +338,15 @@ class FieldStore(PointStore):
             Padded to the largest of the clouds.
         """
         place, _ = self.places(index, rows)
-        return self._with_geometry(index, rows, place, self.points[place], self.weights[place])
+        if rows is None and self._size:  # whole clouds are copied faster than their points
+            own = index.to(self.sizes.device)
+            points, weights = (
+                values[:-1].unflatten(0, (-1, self._size))[own]
+                for values in (self.points, self.weights)
+            )
+        else:
+            points, weights = self.points[place], self.weights[place]
+        return self._with_geometry(index, rows, place, points, weights)
 
     def _with_geometry(
         self, index: Tensor, rows: Tensor | None, place: Tensor, points: Tensor, weights: Tensor
