@@ -85,38 +85,36 @@ class NumbersInMemory:
         self._ends = torch.tensor([0, *sizes]).cumsum(0).tolist()
         self._columns = 0
         self._size = common_size(sizes)
-        # Column after column, so that the first columns of a table are adjacent. The last table is
-        # zero, and padding refers to it.
-        self._values = torch.zeros(self._ends[-1] + 1, *shape[::-1], dtype=dtype, device=device)
+        # the last table is zero, and padding refers to it
+        self._values = torch.zeros(self._ends[-1] + 1, *shape, dtype=dtype, device=device)
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self._values.shape[-1], self._values.shape[-2]
+        return self._values.shape[-2], self._values.shape[-1]
 
     def write(self, cloud: int, tables: Tensor) -> None:
-        columns = tables.shape[-1]
-        wider = columns - self.shape[-1]
+        wider = tables.shape[-1] - self.shape[-1]
         if wider > 0:
-            self._values = torch.nn.functional.pad(self._values, (0, 0, 0, wider))
-        self._values[self._ends[cloud] : self._ends[cloud + 1], :columns] = tables.mT
-        self._columns = max(self._columns, columns)
+            self._values = torch.nn.functional.pad(self._values, (0, wider))
+        own = slice(self._ends[cloud], self._ends[cloud + 1])
+        self._values[own, :, : tables.shape[-1]] = tables
+        self._columns = max(self._columns, tables.shape[-1])
 
     def finish(self) -> None:
-        self._values = self._values[:, : self._columns].contiguous()
+        self._values = self._values[..., : self._columns].contiguous()
 
     def read(self, first: int, last: int) -> Tensor:
-        own = self._values[self._ends[first] : self._ends[last]].mT
-        return own.clone(memory_format=torch.contiguous_format)
+        return self._values[self._ends[first] : self._ends[last]].clone()
 
     def gather(self, index: Tensor, rows: Tensor | None, place: Tensor, width: int) -> Tensor:
-        used = width * self.shape[0]
-        if rows is None and self._size:  # whole clouds are copied faster than their points
+        # whole tables are copied several times faster than some of their columns, and whole clouds
+        # faster than their points
+        if rows is None and self._size:
             clouds = self._values[:-1].view(-1, self._size * self._values[0].numel())
             chosen = clouds.index_select(0, index.flatten().to(clouds.device))
-            chosen = chosen.view(place.numel(), -1)[:, :used]
         else:
-            chosen = self._values.flatten(1)[:, :used].index_select(0, place.flatten())
-        return chosen.view(*place.shape, width, self.shape[0]).mT
+            chosen = self._values.flatten(1).index_select(0, place.flatten())
+        return chosen.view(*place.shape, *self.shape)[..., :width]
 
 
 class NumbersInFile:

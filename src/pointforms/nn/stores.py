@@ -276,7 +276,8 @@ class FieldStore(PointStore):
                 factor = one.factor if unit is None else one.factor.cpu() / self.unit[:, None]
                 factor = factor.to("cpu", dtype)
                 factors.write(i, factor)
-                largest = torch.maximum(largest, torch.linalg.vector_norm(factor, torch.inf))
+                low, high = factor.aminmax()  # several times as fast as a norm
+                largest = torch.maximum(largest, torch.maximum(-low, high))
                 self._ranks[i] = factor.shape[-1]
                 self.weights[ends[i] - len(one) : ends[i]] = one.measure(measure).to("cpu", dtype)
             del fields  # before the next ones are computed
