@@ -13,6 +13,7 @@ _ALL = (
     "large-anndata",
     "landmarks",
     "learning",
+    "older-version",
     "prediction",
     "parts",
     "planted",

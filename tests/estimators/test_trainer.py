@@ -135,15 +135,23 @@ class TestEnd:
         assert not schedule.ends([*learned, 0.011], best_epoch=0)
         assert not schedule.ends([*learned, 0.007], best_epoch=1)
 
+    @pytest.mark.parametrize(("patience", "parts"), [(8, 1), (20, 5), (20, 10)])
+    def test_less_than_five_epochs_are_never_enough(self, patience, parts):
+        """With fewer, chance would end training, and no warning would follow a useless one."""
+        schedule = Schedule(patience=patience, learned=0.01)
+        assert not schedule.ends([0.5] + [0.001] * 4, best_epoch=0, parts=parts)
+        assert schedule.ends([0.5] + [0.001] * 5, best_epoch=0, parts=parts)
+
     def test_numbers_are_never_learned(self):
         assert not Schedule(patience=20).ends([0.3] + [0.0] * 19, best_epoch=0)
         assert NumberTargets.learned == 0 < ClassTargets.learned
 
-    @pytest.mark.parametrize("patience", [1, 2, 3])
-    def test_short_patience_stays_as_it_is(self, patience):
+    @pytest.mark.parametrize("loss", [0.5, 0.001])
+    @pytest.mark.parametrize("patience", [1, 3, 5])
+    def test_short_patience_stays_as_it_is(self, patience, loss):
         schedule = Schedule(patience=patience, learned=0.01)
-        assert schedule.ends([0.5] * (patience + 1), best_epoch=0)
-        assert not schedule.ends([0.5] * patience, best_epoch=0)
+        assert schedule.ends([loss] * (patience + 1), best_epoch=0)
+        assert not schedule.ends([loss] * patience, best_epoch=0)
 
 
 def test_a_classifier_that_has_learned_its_clouds_stops(rng):

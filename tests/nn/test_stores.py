@@ -85,6 +85,22 @@ def test_clouds_of_one_size_are_gathered_as_those_of_many(degrees, rng):
         assert one.places(index)[1].all()
 
 
+def test_clouds_of_one_size_without_forms_of_a_degree(rng):
+    """Two points have one direction: the compound factor of degree 3 has no columns."""
+    fields = pf.gram_fields([rng.normal(size=(2, 3)) for _ in range(3)], dimension=1)
+    batch = FieldStore(fields, degrees=(1, 3)).gather(torch.tensor([2, 0]))
+    sizes = [0 in values.shape for values in (batch.compounds | batch.metrics).values()]
+    assert any(sizes)
+
+
+def test_clouds_are_counted_from_the_end_too(rng):
+    fields = pf.gram_fields([rng.normal(size=(9, 3)) for _ in range(3)], dimension=1)
+    store = FieldStore(fields, degrees=(1,))
+    last, same = (store.gather(torch.tensor([i])) for i in (-1, 2))
+    assert torch.equal(last.points, same.points)
+    assert torch.equal(last.metrics[1], same.metrics[1])
+
+
 def test_factors_of_small_clouds_are_narrow(rng):
     """In parts, a factor has the columns that its clouds need."""
     clouds = [rng.normal(size=(n, 20)) for n in SIZES]

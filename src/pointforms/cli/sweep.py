@@ -25,7 +25,7 @@ def sweep(
 
     A sweep can be stopped at any moment and started again. Several sweeps can share a store. The
     exit status is 1 if any fit of the manifest has failed, also in an earlier run. Options about
-    your own files are those of all files in the manifest; [sweep.reading] sets them per sweep.
+    your own files hold for all files in the manifest; its tables sweep.reading set them per sweep.
     """
     plan = bench.read_manifest(manifest).with_reading(file.given)
     records = train(plan, store, make_engine(engine, workers, devices, address), retry)

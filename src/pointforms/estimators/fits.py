@@ -11,6 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 from torch import Tensor, nn
 
+# Fewest epochs without a better validation loss that end the training of learned clouds.
+_FEWEST_EPOCHS = 5
+
 
 @dataclass(frozen=True, eq=False)
 class SharedBatches:
@@ -78,8 +81,8 @@ class Schedule:
     deadline : float or None, default None
         Reading of `time.perf_counter` after which no further epoch starts.
     learned : float, default 0.0
-        Training loss below which there is almost nothing left to learn. Then a quarter of the
-        patience is enough.
+        Training loss below which there is almost nothing left to learn, so that less patience is
+        enough.
     """
 
     epochs: int = 60
@@ -95,10 +98,11 @@ class Schedule:
         return -(-len(clouds) // self.batch_size)
 
     def ends(self, training: Sequence[float], best_epoch: int, parts: int = 1) -> bool:
-        """Return whether networks stop for want of a better validation loss.
+        """Return whether networks stop because the validation loss no longer improves.
 
         The loss over several parts varies less than that of one, by the root of their number, and
-        needs less patience by as much.
+        needs less patience by as much. A quarter of that, but no fewer than five epochs, is enough
+        if the training loss was below `learned` in each of these epochs.
 
         Parameters
         ----------
@@ -111,15 +115,15 @@ class Schedule:
 
         Examples
         --------
-        >>> schedule = Schedule(patience=8, learned=0.01)
-        >>> schedule.ends([0.5] * 8, best_epoch=0), schedule.ends([0.5] * 9, best_epoch=0)
+        >>> schedule = Schedule(patience=20, learned=0.01)
+        >>> schedule.ends([0.5] * 20, best_epoch=0), schedule.ends([0.5] * 21, best_epoch=0)
         (False, True)
-        >>> schedule.ends([0.5, 0.009, 0.008], best_epoch=0)
+        >>> schedule.ends([0.5] + [0.009] * 5, best_epoch=0)
         True
         """
         waited = len(training) - 1 - best_epoch
         patience = ceil(self.patience / sqrt(parts))
-        enough = ceil(patience / 4)
+        enough = min(patience, max(_FEWEST_EPOCHS, ceil(patience / 4)))
         learned = max(training[-enough:]) < self.learned
         return waited >= (enough if learned else patience)
 

@@ -107,8 +107,8 @@ class PointFormOptions(NetworkEstimator):
         them, and the network that is kept is trained on all clouds.
     patience : int, default 20
         Stop after this many epochs without a better validation loss, or after fewer, by the root of
-        the number of parts, where it is the loss of several parts. A quarter of that is enough for
-        a classifier whose training loss is below 0.005.
+        the number of parts, where it is the loss of several parts. A classifier stops after a
+        quarter of that, at least five epochs, if its training loss was below 0.005 in all of these.
     points_per_epoch : int or None, default None
         Train each epoch on this many random points of each larger cloud. Geometry and prediction
         use all points.

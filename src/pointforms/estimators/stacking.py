@@ -122,7 +122,7 @@ class AdamW:
     def _step_of_one(
         self, params: dict[str, Tensor], grads: dict[str, Tensor], factor: float
     ) -> None:
-        """Update the parameters of one model in a single pass over them.
+        """Update the parameters of one model by torch's fused step, after matrices have decayed.
 
         On the CPU only: elsewhere, reading its rate would wait for the device.
         """

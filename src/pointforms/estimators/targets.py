@@ -56,7 +56,7 @@ class ClassTargets(_Counted):
 
     stratify: ClassVar[bool] = True  # validation parts keep the proportions of the classes
     probabilities: ClassVar[bool] = True  # predictions are probabilities, outputs their logits
-    learned: ClassVar[float] = 0.005  # training loss of a network that has learned its clouds
+    learned: ClassVar[float] = 0.005  # training loss below which almost all clouds are learned
 
     classes: np.ndarray
     values: np.ndarray

@@ -87,12 +87,12 @@ class Run:
         shared = self._shared is not None
         rngs = self._shuffles if shared else [self._shuffles[i] for i in self.running]
         for index, weights, counts in self._batches(fits):
+            # which points are drawn does not depend on the fits that share a batch
             real = np.ones_like(index) if counts is None or shared else counts
             numbers = [weights] if counts is None else [weights, counts]
             if self._in_parts:
                 index, *numbers = self._ascending(index, *numbers)
             places = torch.from_numpy(index)
-            # which points are drawn does not depend on the fits that share a batch
             rows = _some_rows(self._store, places, real, self._schedule.points, rngs)
             floats = [torch.from_numpy(part).to(device, like.dtype) for part in numbers]
             if shared or stack.single:
@@ -116,7 +116,7 @@ class Run:
         """Return the batches of an epoch: clouds and their weights, and which count, for every fit.
 
         Fits that share batches have one row of clouds, and count those that they do not hold out.
-        A single fit with batches of its own counts all: None.
+        Which count is None for a single fit with batches of its own: all do.
         """
         if self._shared is not None:
             pool = Fit(self._shared.clouds, self._shared.clouds, 0)

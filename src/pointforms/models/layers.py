@@ -205,7 +205,7 @@ class SharedMLP(nn.Module):
         if mean is None or variance is None:
             center, scale = norm.moments()
         else:
-            center, scale = norm.moments(mean + level, variance, mean.new_tensor(float(n)))
+            center, scale = norm.moments(mean + level, variance, n)
         factor = scale * norm.gain
         return factor, (level - center) * factor + norm.shift
 

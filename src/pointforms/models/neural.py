@@ -110,9 +110,11 @@ class NeuralClassifier(NetworkClassifier):
     members : int, default 1
         Number of networks whose predictions are averaged.
     validation_fraction : float, default 0.15
-        Share of the training clouds on which the best epoch is chosen; 0 trains to the end.
+        Share of the training clouds on which the best epoch is chosen; 0 chooses it on the training
+        clouds themselves.
     patience : int, default 20
-        Number of epochs without improvement after which training stops.
+        Stop after this many epochs without a better validation loss, or after a quarter of that, at
+        least five, if the training loss was below 0.005 in all of these.
     points_per_epoch : int, optional
         Number of points per cloud that an epoch uses (default: all). Not for graph networks.
     random_state : int, RandomState or None, default None

@@ -90,7 +90,7 @@ class FeatureNorm(nn.Module):
             if isinstance(few, Tensor):
                 center = torch.where(few, self.center, center)
                 variance = torch.where(few, self.variance, variance)
-            elif few:  # copies, since a later batch changes the averages
+            elif few:  # copies, since further batches may come before the backward pass
                 center, variance = self.center.clone(), self.variance.clone()
         return center, torch.rsqrt(variance + 1e-6 * variance.mean() + 1e-12)
 

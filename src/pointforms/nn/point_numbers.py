@@ -110,8 +110,9 @@ class NumbersInMemory:
         # whole tables are copied several times faster than some of their columns, and whole clouds
         # faster than their points
         if rows is None and self._size:
-            clouds = self._values[:-1].view(-1, self._size * self._values[0].numel())
-            chosen = clouds.index_select(0, index.flatten().to(clouds.device))
+            clouds = self._values[:-1].view(len(self._ends) - 1, -1)
+            own = index.flatten() % len(clouds)  # it may count from the end
+            chosen = clouds.index_select(0, own.to(clouds.device))
         else:
             chosen = self._values.flatten(1).index_select(0, place.flatten())
         return chosen.view(*place.shape, *self.shape)[..., :width]

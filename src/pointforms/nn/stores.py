@@ -152,7 +152,8 @@ class PointStore:
         Returns
         -------
         tuple of Tensor
-            Both of shape (..., B, n), or (..., B, m).
+            Both of shape (..., B, n), or (..., B, m). Of clouds of one size, the second may be one
+            number that is expanded.
         """
         if rows is None:
             largest = self._size or int(self._host_sizes[index.cpu()].max())
