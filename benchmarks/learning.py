@@ -15,6 +15,7 @@ from benchmarks.speed import best
 from benchmarks.tables import Results
 from pointforms.estimators import cross_fit
 from pointforms.estimators.fits import Schedule
+from pointforms.estimators.plans import Recipe
 from pointforms.estimators.targets import ClassTargets
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.stores import FieldStore
@@ -102,7 +103,7 @@ def default_fits(results: Results) -> None:
 def many_fits(results: Results, epochs: int = 15) -> None:
     """Train 5 folds × 5 seeds of circles-vs-lines; time the plain loop on some of them."""
     task = pf.tasks.load("circles-vs-lines")
-    estimator = pf.PointFormClassifier(epochs=epochs, neighbors=32, dimension=1)
+    estimator = pf.PointFormClassifier(epochs=epochs, neighbors=32, dimension=1, scale=None)
     fields = estimator.prepare(task.clouds)
     cores = os.cpu_count() or 1
 
@@ -114,8 +115,9 @@ def many_fits(results: Results, epochs: int = 15) -> None:
     cross_fits: list = []
     y = torch.from_numpy(task.labels)
     targets = ClassTargets.of(task.labels, len(task))
+    recipe = Recipe(1, estimator.validation_fraction, estimator.learning_rate, (1.0,))
     plans = [
-        (fold, estimator.make_fit(np.flatnonzero(task.folds != fold), targets, task.groups, 0))
+        (fold, recipe.single(np.flatnonzero(task.folds != fold), targets, task.groups, 0))
         for fold in range(5)
     ]
     scores: list[float] = []
