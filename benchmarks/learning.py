@@ -17,8 +17,8 @@ from pointforms.estimators import cross_fit
 from pointforms.estimators.fits import Schedule
 from pointforms.estimators.plans import Recipe
 from pointforms.estimators.targets import ClassTargets
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.point_forms import PointForms
-from pointforms.nn.stores import FieldStore
 from pointforms.support.peak_memory import peak, reset_peak
 
 

@@ -20,8 +20,9 @@ import torch
 
 import pointforms as pf
 from benchmarks.tables import Results
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.point_forms import PointForms
-from pointforms.nn.stores import FieldStore, compound_fits
+from pointforms.nn.prepared_forms import compound_fits
 from pointforms.plot import style
 
 # Width of the two hidden layers of a coefficient network, terms of a wedge form: the defaults.

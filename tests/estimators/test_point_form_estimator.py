@@ -13,6 +13,8 @@ from tests.helpers.small_fits import SMALL
 
 import pointforms as pf
 from pointforms.estimators import cross_fit
+from pointforms.geometry.settings import GramSettings
+from pointforms.nn.stored_pairs import StoredPairs
 
 
 def test_repeats_exactly_and_leaves_torch_alone(fitted, data):
@@ -328,3 +330,25 @@ def test_more_coefficients_than_fit_in_memory_are_an_error(rng):
     clouds = [rng.normal(size=(30, 40)) for _ in range(4)]
     with pytest.raises(ValueError, match=r"degree=20 on 40 features: .* coefficients per point"):
         pf.PointFormClassifier(**SMALL, degree=20).fit(clouds, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_pairs_train_and_predict_as_factors_do(members, rng, monkeypatch):
+    """Clouds with fewer points than features are stored as pairs; new ones need not be."""
+    clouds = [rng.normal(size=(n, 30)) + i % 2 for i, n in enumerate(rng.integers(4, 24, 40))]
+    new = [*clouds[:5], rng.normal(size=(60, 30))]
+    found, stored = [], []
+    finish = StoredPairs.finish
+    monkeypatch.setattr(StoredPairs, "finish", lambda own: (stored.append(own), finish(own)))
+    for pairs in (True, False):
+        if not pairs:
+            monkeypatch.setattr(GramSettings, "has_pairs", lambda *_: False)
+        model = pf.PointFormClassifier(
+            forms=4, hidden=(8,), epochs=4, members=members, dtype="float64", random_state=0
+        )
+        model.fit(clouds, [i % 2 for i in range(40)])
+        assert bool(stored) == pairs
+        found.append((model.predict_proba(clouds), model.predict_proba(new)))
+        stored.clear()
+    for ours, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-7, atol=1e-9)

@@ -11,8 +11,8 @@ import pointforms as pf
 from pointforms.estimators.fits import Fit, Schedule
 from pointforms.estimators.targets import ClassTargets, NumberTargets
 from pointforms.estimators.trainer import train
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.network import PointFormNetwork
-from pointforms.nn.stores import FieldStore
 
 
 def setting(readout: str = "tri"):

@@ -12,7 +12,7 @@ from pointforms.estimators.batch_centers import learn_batch_centers, without_bat
 from pointforms.estimators.training_clouds import fingerprints
 from pointforms.estimators.units import Units
 from pointforms.nn.frames import framed
-from pointforms.nn.stores import PointStore
+from pointforms.nn.point_store import PointStore
 from pointforms.weights import weights_of, with_weights
 
 OPTIONS = {"forms": 3, "hidden": (8,), "epochs": 6, "neighbors": 8, "random_state": 0}

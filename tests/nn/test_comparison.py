@@ -11,9 +11,16 @@ from torch.autograd import grad, gradcheck, gradgradcheck
 from torch.func import functional_call, vmap
 
 from pointforms.exterior import compound
+from pointforms.geometry.pairs import centre_weights, factor_of_pairs
 from pointforms.nn import point_forms
 from pointforms.nn.batches import FormBatch
-from pointforms.nn.comparison import compare, compare_by_metric, compare_by_slots, compare_pulled
+from pointforms.nn.comparison import (
+    compare,
+    compare_by_metric,
+    compare_by_pairs,
+    compare_by_slots,
+    compare_pulled,
+)
 from pointforms.nn.point_forms import PointForms
 
 B, N, D, R, H, FORMS = 2, 4, 4, 3, 3, 2
@@ -36,20 +43,34 @@ def batch() -> FormBatch:
     return FormBatch(normal(B, N, D), normal(B, N, D, R, seed=3), normal(B, N, seed=4).abs())
 
 
+def pairs() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Positions, scales with sqrt(μ) in them, centre weights, and the factor that they stand for.
+
+    More positions than points: a part of a cloud is compared.
+    """
+    positions, scales = normal(B, N + 2, D, seed=5), normal(B, N + 2, N + 2, seed=6).abs()
+    V = torch.stack([factor_of_pairs(*one) for one in zip(positions, scales, strict=True)])[:, :N]
+    scales, mu = scales[:, :N], batch().weights
+    return positions, scales * mu.sqrt().unsqueeze(-1), centre_weights(scales), V
+
+
 def by_definition(h: Tensor, W: Tensor, bias: Tensor, V: Tensor, mu: Tensor) -> Tensor:
     F = (h @ W.mT + bias).unflatten(-1, (FORMS, -1))
     return compare_pulled(F @ V, mu)
 
 
-@pytest.mark.parametrize("route", ["factor", "metric", "slots"])
+@pytest.mark.parametrize("route", ["factor", "metric", "slots", "pairs"])
 def test_second_derivatives_are_those_of_the_definition(route):
     """The Hessian of a loss, for hidden features, weight and bias: none is missing or off."""
     degree = 2 if route == "slots" else 1
     inputs = last_map(comb(D, degree))
     factor, mu = batch().factor, batch().weights
-    V = compound(factor, degree)
+    *of_pairs, factor_of_them = pairs()
+    V = factor_of_them if route == "pairs" else compound(factor, degree)
 
     def ours(*args: Tensor) -> Tensor:
+        if route == "pairs":
+            return compare_by_pairs(*args, *of_pairs)
         if route == "slots":
             return compare_by_slots(*args, factor, mu, degree)
         if route == "factor":
@@ -65,12 +86,14 @@ def test_second_derivatives_are_those_of_the_definition(route):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("route", ["factor", "metric"])
+@pytest.mark.parametrize("route", ["factor", "metric", "pairs"])
 def test_gradcheck_of_both_orders(route):
     V, mu = batch().factor, batch().weights
-    metric = V @ V.mT * mu[..., None, None]
+    metric, of_pairs = V @ V.mT * mu[..., None, None], pairs()[:3]
 
     def function(*args: Tensor) -> Tensor:
+        if route == "pairs":
+            return compare_by_pairs(*args, *of_pairs)
         return compare(*args, V, mu) if route == "factor" else compare_by_metric(*args, metric)
 
     assert gradcheck(function, last_map(D))
@@ -78,6 +101,7 @@ def test_gradcheck_of_both_orders(route):
 
 
 ROUTES = [("factor", k) for k in range(4)] + [("metric", k) for k in (1, 2, 3)]
+ROUTES += [("pairs", 1), ("own pairs", 1)]
 ROUTES += [(route, k) for route in ("blocks", "compound", "wedge") for k in (2, 3)]
 
 
@@ -86,12 +110,14 @@ def test_gradcheck_of_the_layer(route, degree, monkeypatch):
     """Every route of every degree, with respect to what the network reads and its parameters."""
     torch.manual_seed(0)
     kind = "wedge" if route == "wedge" else "dense"
-    sees = "own" if route == "blocks" else "all"
+    sees = "own" if route in ("blocks", "own pairs") else "all"
     layer = PointForms(D, degree, FORMS, kind, hidden=(H,), sees=sees).double()
     clouds = batch()
     if route == "blocks":
         monkeypatch.setattr(point_forms, "COMPOUND_MAX", 0)
         monkeypatch.setattr(point_forms, "_WORKING_SET", 5 * FORMS * comb(D, degree - 1) * D)
+    if "pairs" in route:
+        clouds = clouds._replace(pairs=pairs()[:3])
     if route == "compound":
         clouds = clouds._replace(compounds={degree: compound(clouds.factor, degree)})
     if route == "metric":
@@ -124,14 +150,15 @@ def test_blocks_keep_the_parameters_of_the_call(monkeypatch):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("route", [compare, compare_by_pairs])
 @pytest.mark.parametrize("inside", [True, False], ids=["vmap of grad", "grad of vmap"])
-def test_a_gradient_penalty_on_stacked_models(inside):
+def test_a_gradient_penalty_on_stacked_models(inside, route):
     """The gradient of |∂C/∂W|² under torch.func, as the trainer stacks models: one by one."""
-    V, mu = batch().factor, batch().weights
+    geometry = pairs()[:3] if route is compare_by_pairs else (batch().factor, batch().weights)
     h, W, bias = (torch.stack([t.detach(), 2 * t.detach()]) for t in last_map(D))
 
     def penalty(W: Tensor, h: Tensor, bias: Tensor, derivative) -> Tensor:
-        slope = derivative(lambda W: compare(h, W, bias, V, mu).pow(2).sum(), W)
+        slope = derivative(lambda W: route(h, W, bias, *geometry).pow(2).sum(), W)
         return slope.pow(2).sum()
 
     func_grad = lambda function, x: torch.func.grad(function)(x)  # noqa: E731
@@ -140,7 +167,7 @@ def test_a_gradient_penalty_on_stacked_models(inside):
         stacked = vmap(torch.func.grad(lambda W, h, b: penalty(W, h, b, func_grad)))(W, h, bias)
     else:
         W.requires_grad_()
-        values = vmap(lambda W, h, b: compare(h, W, b, V, mu).pow(2).sum())(W, h, bias)
+        values = vmap(lambda W, h, b: route(h, W, b, *geometry).pow(2).sum())(W, h, bias)
         (slope,) = grad(values.sum(), W, create_graph=True)
         (stacked,) = grad(slope.pow(2).sum(), W)
     for e in range(2):

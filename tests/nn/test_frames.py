@@ -12,7 +12,7 @@ from tests.helpers.tiny_estimators import some_clouds
 import pointforms as pf
 from pointforms.models.neural import NeuralClassifier
 from pointforms.nn.frames import framed, inputs_of
-from pointforms.nn.stores import PointStore
+from pointforms.nn.point_store import PointStore
 
 SHORT: dict[str, Any] = {"epochs": 3, "random_state": 0}
 FORMS: dict[str, Any] = SHORT | {

@@ -6,9 +6,9 @@ import torch
 
 import pointforms as pf
 from pointforms.nn.batches import FormBatch
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.network import FeatureNorm, PointFormNetwork
 from pointforms.nn.readouts import READOUTS
-from pointforms.nn.stores import FieldStore
 
 D = 4
 

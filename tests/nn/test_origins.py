@@ -8,7 +8,7 @@ import torch
 
 import pointforms as pf
 from pointforms.nn.origins import common_origin
-from pointforms.nn.stores import PointStore
+from pointforms.nn.point_store import PointStore
 
 
 def clouds(offset: object = 0.0, scale: float = 1.0) -> list[torch.Tensor]:

@@ -13,9 +13,9 @@ import pointforms.nn.point_forms as module_file
 from pointforms.estimators.stacking import Stack
 from pointforms.exterior import compound
 from pointforms.nn.batches import FormBatch
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.own_coefficients import OwnCoefficients
 from pointforms.nn.point_forms import PointForms
-from pointforms.nn.stores import FieldStore
 
 D = 4
 

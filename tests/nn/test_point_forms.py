@@ -11,8 +11,8 @@ from tests.helpers.numbers import random_rotation
 
 import pointforms as pf
 from pointforms.nn.batches import FormBatch
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.point_forms import PointForms
-from pointforms.nn.stores import FieldStore
 
 D = 4
 

@@ -9,8 +9,8 @@ import torch
 import pointforms as pf
 from pointforms.nn import point_numbers
 from pointforms.nn.batches import FormBatch
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.point_numbers import NumbersInFile, NumbersInMemory, Tables
-from pointforms.nn.stores import FieldStore
 
 KINDS = pytest.mark.parametrize("kind", [NumbersInMemory, NumbersInFile])
 SIZES = [3, 1, 4]

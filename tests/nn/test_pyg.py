@@ -5,9 +5,9 @@ from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
 import pointforms as pf
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.pyg import AttachGramFactor, form_batch
-from pointforms.nn.stores import FieldStore
 
 
 def test_geometric_batches_give_the_same_matrices(rng):

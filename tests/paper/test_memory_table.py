@@ -64,8 +64,9 @@ def test_what_is_kept_is_the_sum_over_all_fields(ragged):
     for cloud in ragged.clouds:
         field = gram_field(cloud.astype(np.float32), neighbors=32)
         n, D, r = field.factor.shape
-        # factor, points, and three numbers a point: density, scale, discarded trace
-        kept.append(4 * n * (D * r + D + 3))
+        # factor, points, three numbers a point (density, scale, discarded trace), and maybe pairs
+        pairs = 0 if field.pairs is None else n
+        kept.append(4 * n * (D * r + D + 3 + pairs))
     for row in rows:
         assert row["field_cloud"] == max(kept)
         assert row["field_total"] == sum(kept)

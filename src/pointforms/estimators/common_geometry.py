@@ -74,7 +74,8 @@ def stream_fields(
     points = as_clouds(clouds, distinct=False, copy=copy)
     own = units.scaled(points)
     scaled = field_stream(own, settings, n_jobs, progress, cache, copy=False)
-    return FieldStream(points, scaled.width, _in_units_of_points(scaled.groups, points, units))
+    groups = _in_units_of_points(scaled.groups, points, units)
+    return FieldStream(points, scaled.width, scaled.pairs, groups)
 
 
 def _in_units_of_points(

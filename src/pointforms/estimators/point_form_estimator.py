@@ -36,9 +36,9 @@ from pointforms.geometry.field import GramField
 from pointforms.geometry.settings import GramSettings
 from pointforms.geometry.stream import FieldStream
 from pointforms.nn.average import first_member
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import Sees
-from pointforms.nn.stores import FieldStore
 from pointforms.support.docstring_entries import insert_entries
 from pointforms.support.saved_classes import register_class
 
@@ -317,7 +317,7 @@ class PointFormEstimator(PointFormOptions):
         return seen_places(self.sees, known, width, components=self.components is not None)
 
     def _standardize(self, model: Any, store: FieldStore, fit: Fit) -> None:
-        rank, degree = store.factor.shape[-1], max(self.degrees())
+        rank, degree = store.rank, max(self.degrees())
         if self.spectrum == "projector":
             check_projector(degree, rank)
         if degree > rank:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -15,8 +17,8 @@ def fields_of_geometry(
     points: Tensor, geometry: BatchGeometry, settings: GramSettings
 ) -> list[GramField]:
     """Compute the Gram fields of clouds (B, n, D) whose geometry was estimated before."""
-    V, lost = gram_factors(geometry, settings)
-    return fields_of_factors(
+    V, lost, pairs = gram_factors(geometry, settings)
+    fields = fields_of_factors(
         points,
         V,
         lost,
@@ -26,6 +28,10 @@ def fields_of_geometry(
         geometry.kernel.epsilon,
         settings,
     )
+    return [
+        field if own is None else replace(field, pairs=own.clone())
+        for field, own in zip(fields, pairs, strict=True)
+    ]
 
 
 def fields_of_factors(

@@ -25,7 +25,7 @@ from pointforms.support.files import PARTIAL_PREFIX, atomic
 from pointforms.weights import plain, relative_weights, weights_of
 
 # Part of every key: raise it whenever the same settings would give different numbers.
-_FORMAT = 3
+_FORMAT = 4
 _TENSORS = ("factor", "log_density", "scale", "discarded_trace")
 _NUMBERS = ("dimension", "bandwidth", "neighbors")
 _DIGEST_BYTES = 32
@@ -64,6 +64,8 @@ class FieldCache:
             numbers = json.loads(bytes(tensors.pop("numbers").tolist()))
             parts: dict[str, Any] = {name: tensors[name].to(cloud.device) for name in _TENSORS}
             parts |= {name: numbers[name] for name in _NUMBERS}
+            if "pairs" in tensors:
+                parts["pairs"] = tensors["pairs"].to(cloud.device)
             return GramField(
                 points=plain(cloud), settings=settings, weights=weights_of(cloud), **parts
             )
@@ -73,9 +75,10 @@ class FieldCache:
     def save(self, cloud: Tensor, settings: GramSettings, field: GramField) -> None:
         """Store a field under its key."""
         numbers = json.dumps({name: getattr(field, name) for name in _NUMBERS}).encode()
+        kept = _TENSORS if field.pairs is None else (*_TENSORS, "pairs")
         body = save(
             {
-                **{name: getattr(field, name).cpu().contiguous() for name in _TENSORS},
+                **{name: getattr(field, name).cpu().contiguous() for name in kept},
                 "numbers": torch.tensor(list(numbers), dtype=torch.uint8),
             }
         )

@@ -11,12 +11,17 @@ from torch import Tensor
 from pointforms.geometry.estimate import BatchGeometry
 from pointforms.geometry.kernel import mean_over_points
 from pointforms.geometry.neighbors import BLOCK
+from pointforms.geometry.pairs import pair_scales
 from pointforms.geometry.settings import Center, GramSettings
 from pointforms.geometry.ties import resolution
 
 
-def gram_factors(geometry: BatchGeometry, settings: GramSettings) -> tuple[Tensor, Tensor]:
-    """Return V (B, n, D, r) with V Vᵀ = G, and the trace that `rank` left out (B, n).
+def gram_factors(
+    geometry: BatchGeometry, settings: GramSettings
+) -> tuple[Tensor, Tensor, list[Tensor | None]]:
+    """Return V (B, n, D, r) with V Vᵀ = G, the trace that `rank` left out (B, n), and pairs.
+
+    The pairs are those of :class:`GramField`, of each cloud.
 
     G(p_i) = 1 / (2 ε ρ_i² kept_i) Σ_j K̂_ij (p_j - c_i)(p_j - c_i)ᵀ
     """
@@ -31,7 +36,7 @@ def gram_factors(geometry: BatchGeometry, settings: GramSettings) -> tuple[Tenso
         V[rows], lost.view(-1)[rows] = columns_to_factor(columns, r, d, settings)
     V = V.view(B, n, D, r)
     if settings.spectrum == "projector":
-        return V, lost
+        return V, lost, [None] * B
     if settings.calibrate:
         factor = calibration(
             trace.view(B, n), geometry.dimension, settings.calibrate, geometry.lists.mass
@@ -41,7 +46,15 @@ def gram_factors(geometry: BatchGeometry, settings: GramSettings) -> tuple[Tenso
     V *= factor.sqrt().view(B, -1, 1, 1)
     if r < min(k, D):
         lost *= factor
-    return V, lost
+    pairs: list[Tensor | None] = [None] * B
+    if settings.has_pairs(n, D):
+        scales, accurate = pair_scales(geometry, trace.view(B, n))
+        scales *= factor.sqrt().unsqueeze(-1)
+        scales /= geometry.unit
+        accurate &= scales.isfinite().all(-1).all(-1)
+        kept = zip(scales, accurate.tolist(), strict=True)
+        pairs = [own if enough else None for own, enough in kept]
+    return V, lost, pairs
 
 
 def factor_width(k: int, D: int, d: int, settings: GramSettings) -> int:

@@ -56,6 +56,9 @@ class GramField:
         was estimated in the units of its points.
     weights : Tensor, shape (n,), or None, default None
         The mass that each point stands for; None weighs all points equally.
+    pairs : Tensor, shape (n, n), or None, default None
+        Scales s_ij of which the factor is made, see :mod:`pointforms.geometry.pairs`: a short form
+        of it in many features, where most points are neighbours of each other; None elsewhere.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class GramField:
     agreement: float | None = None
     unit: Tensor | None = None
     weights: Tensor | None = None
+    pairs: Tensor | None = None
 
     def __len__(self) -> int:
         return self.points.shape[0]
@@ -184,6 +188,8 @@ class GramField:
         }
         if self.weights is not None:
             moved["weights"] = self.weights.to(device)
+        if self.pairs is not None:
+            moved["pairs"] = self.pairs.to(device=device, dtype=dtype)
         return replace(self, **moved)
 
 

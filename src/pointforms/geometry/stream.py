@@ -23,6 +23,7 @@ from pointforms.geometry.choice import Choice, Votes
 from pointforms.geometry.estimate import estimate_geometry
 from pointforms.geometry.field import GramField
 from pointforms.geometry.large import large_field, suits_large_field
+from pointforms.geometry.pairs import pairs_hold
 from pointforms.geometry.settings import GramSettings
 from pointforms.support.progress import track
 from pointforms.weights import keep_weights, relative_weights, weights_of
@@ -42,6 +43,8 @@ class FieldStream:
     width : int
         Number of columns of the widest factor, as far as it is known beforehand: ties at the end
         of neighbourhoods can make factors wider.
+    pairs : bool
+        Whether the fields have pairs; single ones may lack them, where they are not accurate.
     groups : iterable of (sequence of int, iterable of GramField)
         Positions of some clouds with their fields, in any order; every cloud is in one group. One
         group is in memory at a time if its fields are let go of before the next one is read.
@@ -49,6 +52,7 @@ class FieldStream:
 
     points: Sequence[Tensor]
     width: int
+    pairs: bool
     groups: Iterable[Group]
 
     def __len__(self) -> int:
@@ -59,7 +63,8 @@ class FieldStream:
         """Return a stream of fields that were computed before."""
         points = [keep_weights(field.points, field) for field in fields]
         width = max(field.factor.shape[-1] for field in fields)
-        return cls(points, width, [(range(len(fields)), fields)])
+        pairs = all(map(pairs_hold, fields))
+        return cls(points, width, pairs, [(range(len(fields)), fields)])
 
     def fields(self) -> list[GramField]:
         """Compute all fields, and return them in the order of the clouds."""
@@ -118,9 +123,11 @@ def field_stream(
     store = None if cache is None else FieldCache(Path(cache))
     choice = Votes(checked, settings).choose(progress=progress)
     choice.warn_if_doubtful()
-    width = choice.applied_to(settings).factor_width(max(map(len, checked)), features)
+    resolved = choice.applied_to(settings)
+    width = resolved.factor_width(max(map(len, checked)), features)
+    pairs = all(resolved.has_pairs(n, features) for n in set(map(len, checked)))
     groups = _groups(checked, settings, choice, store, workers, progress)
-    return FieldStream(checked, width, groups)
+    return FieldStream(checked, width, pairs, groups)
 
 
 def _groups(

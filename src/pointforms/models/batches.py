@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pointforms.models.neighbor_graphs import CloudGraph
 from pointforms.nn.frames import Frame
-from pointforms.nn.stores import PointStore
+from pointforms.nn.point_store import PointStore
 
 Weights = Literal["sum", "mean", "mean-transposed", "gcn"]
 

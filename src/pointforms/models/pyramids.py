@@ -16,7 +16,7 @@ from pointforms.clouds import plain_clouds
 from pointforms.models.batches import WholeCloudStore
 from pointforms.nn.frames import Frame
 from pointforms.nn.origins import common_origin
-from pointforms.nn.stores import PointStore
+from pointforms.nn.point_store import PointStore
 from pointforms.support.extras import need
 
 # Distances that differ by less, relative to them, are equal.

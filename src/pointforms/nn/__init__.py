@@ -1,11 +1,11 @@
 """Layers for networks of your own: learned forms, readouts, batches of Gram fields."""
 
 from pointforms.nn.batches import FormBatch
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
 from pointforms.nn.pyg import AttachGramFactor, form_batch
 from pointforms.nn.readouts import READOUTS
-from pointforms.nn.stores import FieldStore
 
 __all__ = [
     "READOUTS",

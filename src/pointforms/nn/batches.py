@@ -31,6 +31,10 @@ class FormBatch(NamedTuple):
         where these are cheaper.
     covariates : tuple of Tensor, default empty
         Nothing, or one tensor (..., B, c) of numbers that belong to whole clouds.
+    pairs : tuple of Tensor, default empty
+        Nothing, or a short form of the factor, which is zero then: positions (..., B, N, D) of all
+        points of the clouds, and the scales times sqrt(μ) and centre weights (..., B, n, N) of
+        :mod:`pointforms.geometry.pairs`.
 
     Examples
     --------
@@ -48,6 +52,7 @@ class FormBatch(NamedTuple):
     compounds: dict[int, Tensor] = {}  # noqa: RUF012  (nothing writes to it)
     metrics: dict[int, Tensor] = {}  # noqa: RUF012
     covariates: tuple[Tensor, ...] = ()
+    pairs: tuple[Tensor, ...] = ()
 
     @property
     def parts(self) -> tuple[FormBatch, ...]:
@@ -98,3 +103,14 @@ def numbered_points(shapes: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
     widths = torch.tensor([n for B, n in shapes for _ in range(B)])
     cloud = torch.arange(len(widths)).repeat_interleave(widths)
     return cloud, torch.arange(len(cloud)) - (widths.cumsum(0) - widths)[cloud]
+
+
+def pad(rows: Tensor, batch: Tensor) -> Tensor:
+    """Pad rows (N, ...), whose clouds are numbered by `batch` (N,), ascending, to (B, n, ...)."""
+    count = int(batch.max()) + 1
+    sizes = torch.bincount(batch, minlength=count)
+    offsets = sizes.cumsum(0) - sizes
+    place = torch.arange(len(batch), device=batch.device) - offsets[batch]
+    padded = rows.new_zeros(count, int(sizes.max()), *rows.shape[1:])
+    padded[batch, place] = rows
+    return padded

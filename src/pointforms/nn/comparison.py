@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from pointforms.nn import slots
-from pointforms.nn.comparison_gradients import ByFactor, ByMetric, BySlots
+from pointforms.nn.comparison_gradients import ByFactor, ByMetric, ByPairs, BySlots, pulled_by_pairs
 
 # A determinant is summed over all permutations of up to this many slots: 4! = 24.
 _MAX_WEDGE_DEGREE = 4
@@ -55,6 +55,15 @@ def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, *metrics: Te
     return ByMetric.apply(hidden.flatten(0, -2), weight, bias, 1, *metrics)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
+def compare_by_pairs(hidden: Tensor, weight: Tensor, bias: Tensor, *geometry: Tensor) -> Tensor:
+    """Compare 1-forms through positions (B, N, D), and scales and centre weights (B, n, N).
+
+    Those of a part follow those of another. The result equals that of :func:`compare`, for the
+    factors of :func:`pointforms.geometry.pairs.factor_of_pairs`; the scales have sqrt(μ) in them.
+    """
+    return ByPairs.apply(hidden.flatten(0, -2), weight, bias, *geometry)[0]  # type: ignore[no-any-return, no-untyped-call]
+
+
 def compare_by_slots(
     hidden: Tensor, weight: Tensor, bias: Tensor, factor: Tensor, weights: Tensor, degree: int
 ) -> Tensor:
@@ -88,6 +97,12 @@ def compare_coefficients(F: Tensor, geometry: Tensor, weights: Tensor | None) ->
         C = torch.einsum("bnxc,bnyc->bxy", pulled, F)
         return 0.5 * (C + C.mT)
     return torch.einsum("bnxc,bnyc->bxy", pulled * weights[..., None, None], pulled)
+
+
+def compare_coefficients_by_pairs(F: Tensor, *geometry: Tensor) -> Tensor:
+    """Compare 1-forms given by their coefficients F (B, n, l, D), as :func:`compare_by_pairs`."""
+    pulled = pulled_by_pairs(F, *geometry)
+    return torch.einsum("bnxc,bnyc->bxy", pulled, pulled)
 
 
 def compare_pulled(pulled: Tensor, weights: Tensor) -> Tensor:

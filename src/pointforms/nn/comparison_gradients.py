@@ -68,6 +68,48 @@ class ByFactor(torch.autograd.Function):
     vmap = staticmethod(lambda info, in_dims, *args: _stacked(ByFactor, info, in_dims, args))
 
 
+class ByPairs(torch.autograd.Function):
+    """Comparison through pairs of points instead of factors, with its own gradient.
+
+    With positions x, scales s that have sqrt(μ) in them, centre weights q, and T_pj = F(p) · x_j:
+
+        y_pj = s_pj (T_pj - Σ_i q_pi T_pi),    C = Σ_p y(p) y(p)ᵀ
+        Z(p) = Σ_j s_pj y'_pj x_j,             y' = (g + gᵀ) y, cloud by cloud
+
+    and the gradients are those of :class:`ByFactor`. Z needs no centre, since Σ_j s_pj y_pj = 0.
+    Positions are those of a cloud, so that they are read once for all of its points. Stacked
+    models, second derivatives and parts are as in :class:`ByFactor`.
+    """
+
+    @staticmethod
+    def forward(  # type: ignore[override]
+        h: Tensor, W: Tensor, bias: Tensor, *geometry: Tensor
+    ) -> tuple[Tensor, ...]:
+        pulled = _pulled_by_pairs(h, W, bias, geometry)
+        return _joined([y @ y.mT for y in pulled], -3), *pulled
+
+    setup_context = ByFactor.setup_context
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor | None, *of_pulled: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        if g is None:
+            return (None,) * len(ctx.needs_input_grad)
+        h, W, bias, *geometry = ctx.saved_tensors
+        geometry, pulled = geometry[: -len(of_pulled)], geometry[-len(of_pulled) :]
+        if torch.is_grad_enabled():
+            pulled = _pulled_by_pairs(h, W, bias, geometry)
+        both = (g + g.mT).split([_clouds(y) for y in pulled], -3)
+        back = []
+        for x, s, y, mixing in zip(geometry[::3], geometry[1::3], pulled, both, strict=True):
+            mixed = (mixing @ y).unflatten(-1, s.shape[-2:]).transpose(-3, -2)  # (..., B, n, l, N)
+            Z = _apply((mixed * s.unsqueeze(-2)).flatten(-3, -2), x)
+            back.append(Z.unflatten(-2, mixed.shape[-3:-1]).flatten(-4, -3).flatten(-2))
+        Z = _joined(back, -2)
+        return Z @ W, Z.mT @ h, Z.sum(-2), *[None] * len(geometry)
+
+    vmap = staticmethod(lambda info, in_dims, *args: _stacked(ByPairs, info, in_dims, args))
+
+
 class ByMetric(torch.autograd.Function):
     """Comparison through the weighted metric G, which has μ in it, with its own gradient.
 
@@ -236,6 +278,28 @@ def _pulled(h: Tensor, W: Tensor, bias: Tensor, factors: Sequence[Tensor]) -> li
     return [_apply(F, V).transpose(-3, -2).flatten(-2) for F, V in parts]
 
 
+def pulled_by_pairs(F: Tensor, x: Tensor, s: Tensor, q: Tensor) -> Tensor:
+    """Return y_pj = s_pj F(p) · (x_j - Σ_i q_pi x_i) for coefficients F (..., B, n, l, D).
+
+    The positions x are (..., B, N, D), scales s and weights q (..., B, n, N): (..., B, n, l, N).
+    """
+    T: Tensor = _apply(F.flatten(-3, -2), x.mT).unflatten(-2, F.shape[-3:-1])
+    return T.sub_(_apply(T, q.unsqueeze(-1))).mul_(s.unsqueeze(-2))
+
+
+def _pulled_by_pairs(
+    h: Tensor, W: Tensor, bias: Tensor, geometry: Sequence[Tensor]
+) -> list[Tensor]:
+    """Return the forms pulled back to pairs of points, by part and form: (..., B, l, n N)."""
+    positions, scales, weights = (geometry[i::3] for i in range(3))
+    F = (h @ W.mT).add_(bias.unsqueeze(-2)).unflatten(-1, (-1, positions[0].shape[-1]))
+    parts = split_points(F, [s.shape[-3:-1] for s in scales], -3)
+    return [
+        pulled_by_pairs(*part).transpose(-3, -2).flatten(-2)
+        for part in zip(parts, positions, scales, weights, strict=True)
+    ]
+
+
 def _weighted(pulled: Sequence[Tensor], measures: Sequence[Tensor]) -> list[Tensor]:
     """Return μ y for the pulled forms y (..., B, l, n r) of each part."""
     return [
@@ -290,7 +354,10 @@ def _raised(h: Tensor, W: Tensor, bias: Tensor, G: Tensor, degree: int) -> Tenso
 
 
 def _apply(F: Tensor, A: Tensor) -> Tensor:
-    """Return F A for numbers F (..., B, n, l, c) of forms and a matrix A (..., B, n, c, d)."""
+    """Return F A for numbers F (..., B, n, l, c) of forms and a matrix A (..., B, n, c, d).
+
+    Both may lack n, for matrices that belong to whole clouds.
+    """
     if A.ndim == F.ndim:
         return F @ A
     forms = F.movedim(0, -3).flatten(-3, -2)  # one product for all stacked models: (B, n, E l, c)

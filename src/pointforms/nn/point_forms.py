@@ -18,8 +18,10 @@ from pointforms.nn.coefficients import DenseCoefficients, WedgeCoefficients, che
 from pointforms.nn.comparison import (
     compare,
     compare_by_metric,
+    compare_by_pairs,
     compare_by_slots,
     compare_coefficients,
+    compare_coefficients_by_pairs,
     compare_pulled,
     compare_wedges,
 )
@@ -143,6 +145,8 @@ class PointForms(nn.Module):
         """Compare forms by what the last map of their network reads at all points, (P, H)."""
         assert isinstance(self.network, DenseCoefficients)
         last = self.network.last_map()
+        if self.degree == 1 and parts[0].pairs:
+            return compare_by_pairs(hidden, *last, *chain.from_iterable(p.pairs for p in parts))
         geometry = [G for part in parts if (G := self._prepared(part)) is not None]
         if not geometry:
             points = split_points(hidden, [part.weights.shape for part in parts])
@@ -161,6 +165,8 @@ class PointForms(nn.Module):
         if self.wedge:
             one_forms = self.network(x)
             return compare_wedges(one_forms, batch.factor, batch.weights, self.forms, self.degree)
+        if self.degree == 1 and batch.pairs:
+            return compare_coefficients_by_pairs(self.network(x), *batch.pairs)
         geometry = self._prepared(batch)
         if geometry is None:
             return self._compare_in_blocks(batch, x)

@@ -204,13 +204,13 @@ class Tables:
     def __init__(
         self, sizes: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> None:
-        self.sizes, self._dtype, self._device = sizes, dtype, device
+        self.sizes, self.dtype, self.device = sizes, dtype, device
         self._left = IN_MEMORY
 
     def empty(self, rows: int, columns: int) -> PointNumbers:
         """Return a table (rows, columns) per point, to be written."""
-        size = (sum(self.sizes) + 1) * rows * columns * self._dtype.itemsize
-        given = (self.sizes, (rows, columns), self._dtype, self._device)
+        size = (sum(self.sizes) + 1) * rows * columns * self.dtype.itemsize
+        given = (self.sizes, (rows, columns), self.dtype, self.device)
         if size > self._left:
             return NumbersInFile(*given)
         self._left -= size

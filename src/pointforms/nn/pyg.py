@@ -10,8 +10,7 @@ from torch import Tensor
 
 from pointforms.geometry.field import Measure
 from pointforms.geometry.gram import gram_field
-from pointforms.nn.batches import FormBatch
-from pointforms.nn.stores import pad
+from pointforms.nn.batches import FormBatch, pad
 
 
 @dataclass(eq=False)

@@ -24,9 +24,9 @@ from torch import Tensor
 from pointforms.geometry.field import GramField
 from pointforms.geometry.gram import gram_field
 from pointforms.models.registry import COMPARED_GEOMETRY
+from pointforms.nn.field_store import FieldStore
 from pointforms.nn.point_forms import CoefficientKind, PointForms
 from pointforms.nn.prepared_forms import compound_fits
-from pointforms.nn.stores import FieldStore
 from pointforms.support.formatting import binary_size, thousands
 from pointforms.support.peak_memory import can_reset, memory, peak, reset_peak
 from pointforms.support.table import Column, Table

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 
 import pointforms as pf
-from pointforms.nn.stores import FieldStore, pad
+from pointforms.geometry.stream import FieldStream
+from pointforms.nn import point_numbers
+from pointforms.nn.batches import pad
+from pointforms.nn.field_store import FieldStore
 
 D = 4
 
@@ -49,12 +55,14 @@ class TestStore:
         assert not padded[2, 2:].any()
 
 
-@pytest.mark.parametrize("degree", [0, 1, 2])
-def test_no_step_waits_for_the_device(degree, rng):
+@pytest.mark.parametrize(("degree", "features"), [(0, 6), (1, 6), (2, 6), (1, 60)])
+def test_no_step_waits_for_the_device(degree, features, rng):
     """Tensors on "meta" have shapes and no values: whoever asks for a value gets an error."""
-    fields = pf.gram_fields([rng.normal(size=(n, 6)) for n in (40, 9, 20, 30)], dimension=2)
+    clouds = [rng.normal(size=(n, features)) for n in (40, 9, 20, 30)]
+    fields = pf.gram_fields(clouds, dimension=2, neighbors=40)
     store = FieldStore(fields, degrees=(degree,), device="meta")
-    layer = pf.nn.PointForms(6, degree, forms=4).to("meta")
+    assert (store.pairs is not None) == (features == 60)
+    layer = pf.nn.PointForms(features, degree, forms=4).to("meta")
     whole = store.gather(torch.tensor([2, 0, 1]))
     parts = store.gather_parts(torch.tensor([1, 2, 3, 0]))
     assert [part.points.shape[-2] for part in (whole, *parts.parts)] == [40, 9, 20, 30, 40]
@@ -126,3 +134,80 @@ def test_parts_change_neither_matrices_nor_gradients(D, degree, options, rng):
         found.append((C, *torch.autograd.grad(C.pow(2).sum(), tuple(layer.parameters()))))
     for a, b in zip(*found, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
+
+
+def many_features(rng: np.random.Generator) -> list[pf.GramField]:
+    """Fields of clouds with fewer points than features, which have pairs."""
+    clouds = [rng.normal(size=(n, 40)) + 5 for n in (30, 5, 6, 7, 7, 8, 9, 11, 14, 20)]
+    return list(pf.gram_fields(clouds, neighbors=32, dimension=2))
+
+
+def without_pairs(fields: list[pf.GramField]) -> list[pf.GramField]:
+    return [replace(field, pairs=None) for field in fields]
+
+
+def matrices_and_gradients(layer: torch.nn.Module, batch) -> list[torch.Tensor]:
+    C = layer(batch, batch.rows)
+    return [C, *torch.autograd.grad(C.pow(2).sum(), tuple(layer.parameters()))]
+
+
+@pytest.mark.parametrize("measure", ["uniform", "volume-normalized"])
+@pytest.mark.parametrize("sees", ["all", "own"])
+@pytest.mark.parametrize("unit", [None, 2.0])
+def test_pairs_compare_as_factors_do(measure, sees, unit, rng):
+    fields = many_features(rng)
+    unit = None if unit is None else torch.linspace(0.1, unit, 40)
+    options = {"measure": measure, "degrees": (1,), "dtype": torch.float64, "unit": unit}
+    short, long = (FieldStore(some, **options) for some in (fields, without_pairs(fields)))
+    assert short.pairs is not None
+    assert long.pairs is None
+    layer = pf.nn.PointForms(40, forms=4, sees=sees).double()
+    index = torch.tensor([0, 2])
+    rows = torch.tensor([[3, 1, 4], [0, 2, 9]])  # the second cloud has fewer points
+    for gather in (
+        lambda store: store.gather(ASCENDING),
+        lambda store: store.gather_parts(ASCENDING),
+        lambda store: store.gather(index, rows),
+    ):
+        found = [matrices_and_gradients(layer, gather(store)) for store in (short, long)]
+        for a, b in zip(*found, strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
+
+
+def test_pairs_in_a_file(rng, monkeypatch):
+    fields = many_features(rng)
+    here = FieldStore(fields, degrees=(1,))
+    monkeypatch.setattr(point_numbers, "IN_MEMORY", 0)
+    there = FieldStore(fields, degrees=(1,))
+    for a, b in zip(here.gather(ASCENDING).pairs, there.gather(ASCENDING).pairs, strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("odd", [0, 4, 9])
+def test_one_field_without_pairs(odd, rng):
+    """All clouds are stored in one way: as factors, also those that came before."""
+    fields = many_features(rng)
+    expected = FieldStore(without_pairs(fields), degrees=(1,), dtype=torch.float64)
+    points = [field.points for field in fields]
+    fields[odd] = replace(fields[odd], pairs=None)
+    stream = FieldStream(points, 32, pairs=True, groups=[(range(10), fields)])
+    store = FieldStore(stream, degrees=(1,), dtype=torch.float64)
+    assert store.pairs is None
+    for a, b in zip(store.gather(ASCENDING)[:3], expected.gather(ASCENDING)[:3], strict=True):
+        if a.ndim == 4:  # columns may come in another order
+            a, b = a @ a.mT, b @ b.mT
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_given_fields_with_other_factors_are_stored_as_factors(rng):
+    fields = many_features(rng)
+    fields[3] = replace(fields[3], factor=2 * fields[3].factor)
+    assert FieldStore(fields, degrees=(1,)).pairs is None
+
+
+def test_pairs_beyond_the_range_of_single_precision(rng):
+    fields = [replace(field, pairs=1e200 * field.pairs) for field in many_features(rng)]
+    points = [field.points for field in fields]
+    stream = FieldStream(points, 32, pairs=True, groups=[(range(10), fields)])
+    with pytest.raises(ValueError, match=r"beyond the range of torch\.float32"):
+        FieldStore(stream, degrees=(1,))
