@@ -92,6 +92,11 @@ def test_tables_go_to_a_file_beyond_the_limit(monkeypatch):
     assert kinds == [NumbersInMemory, NumbersInFile, NumbersInMemory]
 
 
+def assert_equal(expected: torch.Tensor, found: torch.Tensor) -> None:
+    """Factors are NaN where they are not needed."""
+    torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
+
+
 def leaves(batch: FormBatch) -> list[torch.Tensor]:
     parts = [batch.points, batch.factor, batch.weights]
     return [*parts, *batch.compounds.values(), *batch.metrics.values()]
@@ -136,7 +141,7 @@ def test_batches_are_the_same_in_a_file(fields, in_file, degrees, rank):
         *zip(small.gather_parts(ascending).parts, large.gather_parts(ascending).parts, strict=True),
     ):
         for expected, found in zip(leaves(own), leaves(other), strict=True):
-            assert torch.equal(expected, found)
+            assert_equal(expected, found)
 
 
 def test_a_store_in_a_file_can_go_to_another_process(fields, in_file):
@@ -146,4 +151,4 @@ def test_a_store_in_a_file_can_go_to_another_process(fields, in_file):
     for expected, found in zip(
         leaves(store.gather(index)), leaves(copied.gather(index)), strict=True
     ):
-        assert torch.equal(expected, found)
+        assert_equal(expected, found)

@@ -74,8 +74,12 @@ def stream_fields(
     points = as_clouds(clouds, distinct=False, copy=copy)
     own = units.scaled(points)
     scaled = field_stream(own, settings, n_jobs, progress, cache, copy=False)
-    groups = _in_units_of_points(scaled.groups, points, units)
-    return FieldStream(points, scaled.width, scaled.pairs, groups)
+    return FieldStream(
+        points,
+        scaled.width,
+        scaled.pairs,
+        lambda: _in_units_of_points(scaled.groups(), points, units),
+    )
 
 
 def _in_units_of_points(

@@ -48,12 +48,7 @@ def gram_factors(
         lost *= factor
     pairs: list[Tensor | None] = [None] * B
     if settings.has_pairs(n, D):
-        scales, accurate = pair_scales(geometry, trace.view(B, n))
-        scales *= factor.sqrt().unsqueeze(-1)
-        scales /= geometry.unit
-        accurate &= scales.isfinite().all(-1).all(-1)
-        kept = zip(scales, accurate.tolist(), strict=True)
-        pairs = [own if enough else None for own, enough in kept]
+        pairs = list(pair_scales(geometry).mul_(factor.sqrt().unsqueeze(-1)).div_(geometry.unit))
     return V, lost, pairs
 
 

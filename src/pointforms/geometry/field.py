@@ -59,6 +59,7 @@ class GramField:
     pairs : Tensor, shape (n, n), or None, default None
         Scales s_ij of which the factor is made, see :mod:`pointforms.geometry.pairs`: a short form
         of it in many features, where most points are neighbours of each other; None elsewhere.
+        Whoever reads them checks that they describe the factor.
 
     Examples
     --------

@@ -12,49 +12,23 @@ import torch
 from torch import Tensor
 
 from pointforms.geometry.estimate import BatchGeometry
-from pointforms.geometry.field import GramField
 from pointforms.geometry.ties import resolution
 
-# Largest ratio of a cloud to its smallest neighbourhood. Beyond it, differences of positions in
-# single precision would lose digits that V has.
-_LARGEST_RATIO = 100.0
-# How well pairs have to reproduce a factor, relative to its trace. Rounding is far below.
-_TOLERANCE = 1e-3
 
+def pair_scales(geometry: BatchGeometry) -> Tensor:
+    """Return the scales s_ij of B clouds of n points before calibration: (B, n, n).
 
-def pair_scales(geometry: BatchGeometry, trace: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the scales s_ij before calibration (B, n, n), 0 beyond the neighbours, and their use.
-
-    Parameters
-    ----------
-    geometry : BatchGeometry
-        B clouds of n points.
-    trace : Tensor, shape (B, n)
-        Traces of their Gram fields, before calibration.
-
-    Returns
-    -------
-    scales : Tensor, shape (B, n, n)
-        s, divided by the power of two that :meth:`Kernel.rate` leaves out.
-    accurate : Tensor of bool, shape (B,)
-        Whether they are accurate enough for a cloud, see `_LARGEST_RATIO`.
+    They are 0 for points that are not neighbours, in the unit of the geometry, and divided by the
+    power of two that :meth:`Kernel.rate` leaves out.
     """
-    lists, points = geometry.lists, geometry.points
-    B, n, _ = points.shape
+    lists, (B, n, _) = geometry.lists, geometry.points.shape
     squares = geometry.kernel.weights * (0.5 * geometry.kernel.rate()[0]).unsqueeze(-1)
     if lists.index is not None:
-        starts = torch.arange(0, B * n, n, device=points.device).view(B, 1, 1)
+        starts = torch.arange(0, B * n, n, device=squares.device).view(B, 1, 1)
         varied = lists.sq[..., -1:].sqrt() > resolution(lists.sq.dtype)
-        pairs = points.new_zeros(B, n, n)
-        squares = pairs.scatter_add_(-1, lists.index - starts, squares * varied)
-    size = (squares @ points.square().sum(-1, keepdim=True)).squeeze(-1)
-    accurate = (size <= _LARGEST_RATIO**2 * trace).all(-1)
-    return squares.sqrt(), accurate
-
-
-def centres(points: Tensor, scales: Tensor) -> Tensor:
-    """Return c_i for points (..., n, D) with scales (..., m, n): (..., m, D)."""
-    return centre_weights(scales) @ points
+        every = squares.new_zeros(B, n, n)
+        squares = every.scatter_add_(-1, lists.index - starts, squares * varied)
+    return squares.sqrt()
 
 
 def centre_weights(scales: Tensor) -> Tensor:
@@ -73,25 +47,5 @@ def factor_of_pairs(points: Tensor, scales: Tensor) -> Tensor:
     >>> factor_of_pairs(torch.tensor([[0.0], [2.0]]), torch.ones(2, 2))[0]
     tensor([[-1.,  1.]])
     """
-    differences = points - centres(points, scales).unsqueeze(1)  # (n, n, D)
+    differences = points - (centre_weights(scales) @ points).unsqueeze(1)  # (n, n, D)
     return (differences * scales.unsqueeze(-1)).mT
-
-
-def pairs_hold(field: GramField) -> bool:
-    """Return whether a field has pairs that say what its factor says.
-
-    They do in a computed field; not if somebody put another factor in its place. It is tried on
-    one random covector.
-    """
-    if field.pairs is None:
-        return False
-    V, points = field.factor.double(), field.points.double()
-    generator = torch.Generator().manual_seed(0)
-    probe = torch.randn(V.shape[-2], 1, dtype=V.dtype, generator=generator).to(V.device)
-    values = ((points - points.mean(0)) @ probe).T  # (1, n)
-    scales = field.pairs.double()
-    differences = values - centre_weights(scales) @ values.T
-    found = (differences * scales).square().sum(-1)
-    expected = (probe.T @ V).square().sum((-2, -1))
-    bound = (probe.square() * V.square().sum(-1, keepdim=True)).sum((-2, -1))
-    return bool((found - expected).abs().le(_TOLERANCE * bound).all())

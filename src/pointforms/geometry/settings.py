@@ -175,10 +175,10 @@ class GramSettings:
         return min(limits)
 
     def has_pairs(self, n: int, features: int) -> bool:
-        """Return whether fields of n points come with the short form of their factors."""
+        """Return whether fields of n points have pairs, the short form of their factors."""
         k = self.list_length(n)
-        whole = self.spectrum == "raw" and self.rank is None and self.center == "mean"
-        return whole and k <= features and n <= _WIDE * k
+        plain = self.spectrum == "raw" and self.rank is None and self.center == "mean"
+        return plain and k <= features and n <= _WIDE * k
 
     def density_list_length(self, n: int) -> int:
         """Return k₀ in a cloud of n points."""
@@ -199,8 +199,8 @@ def usual_density_neighbors(neighbors: int) -> int:
 
 # Beyond these limits a kernel is constant, or sees single points, as far as numbers can tell.
 _WIDEST, _LARGEST_EXPONENT = 1e30, 100
-# Most points per neighbour for which products with all points of a cloud are fast.
-_WIDE = 1.5
+# Most points per neighbour for which products with all points of a cloud are faster.
+_WIDE = 1.25
 
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +24,6 @@ from pointforms.geometry.choice import Choice, Votes
 from pointforms.geometry.estimate import estimate_geometry
 from pointforms.geometry.field import GramField
 from pointforms.geometry.large import large_field, suits_large_field
-from pointforms.geometry.pairs import pairs_hold
 from pointforms.geometry.settings import GramSettings
 from pointforms.support.progress import track
 from pointforms.weights import keep_weights, relative_weights, weights_of
@@ -34,7 +34,7 @@ Group = tuple[Sequence[int], Iterable[GramField]]
 
 @dataclass(frozen=True, eq=False)
 class FieldStream:
-    """Gram fields of many clouds, which are computed while they are read, and read once.
+    """Gram fields of many clouds, which are computed while they are read.
 
     Attributes
     ----------
@@ -44,16 +44,17 @@ class FieldStream:
         Number of columns of the widest factor, as far as it is known beforehand: ties at the end
         of neighbourhoods can make factors wider.
     pairs : bool
-        Whether the fields have pairs; single ones may lack them, where they are not accurate.
-    groups : iterable of (sequence of int, iterable of GramField)
-        Positions of some clouds with their fields, in any order; every cloud is in one group. One
-        group is in memory at a time if its fields are let go of before the next one is read.
+        Whether all fields have pairs.
+    groups : callable
+        Returns an iterable of (sequence of int, iterable of GramField): positions of some clouds
+        with their fields, in any order; every cloud is in one group. One group is in memory at a
+        time if its fields are let go of before the next one is read.
     """
 
     points: Sequence[Tensor]
     width: int
     pairs: bool
-    groups: Iterable[Group]
+    groups: Callable[[], Iterable[Group]]
 
     def __len__(self) -> int:
         return len(self.points)
@@ -63,13 +64,13 @@ class FieldStream:
         """Return a stream of fields that were computed before."""
         points = [keep_weights(field.points, field) for field in fields]
         width = max(field.factor.shape[-1] for field in fields)
-        pairs = all(map(pairs_hold, fields))
-        return cls(points, width, pairs, [(range(len(fields)), fields)])
+        pairs = all(field.pairs is not None for field in fields)
+        return cls(points, width, pairs, lambda: [(range(len(fields)), fields)])
 
     def fields(self) -> list[GramField]:
         """Compute all fields, and return them in the order of the clouds."""
         result: dict[int, GramField] = {}
-        for rows, fields in self.groups:
+        for rows, fields in self.groups():
             result.update(zip(rows, fields, strict=True))
         return [result[i] for i in range(len(self))]
 
@@ -126,7 +127,7 @@ def field_stream(
     resolved = choice.applied_to(settings)
     width = resolved.factor_width(max(map(len, checked)), features)
     pairs = all(resolved.has_pairs(n, features) for n in set(map(len, checked)))
-    groups = _groups(checked, settings, choice, store, workers, progress)
+    groups = partial(_groups, checked, settings, choice, store, workers, progress)
     return FieldStream(checked, width, pairs, groups)
 
 

@@ -32,7 +32,7 @@ class FormBatch(NamedTuple):
     covariates : tuple of Tensor, default empty
         Nothing, or one tensor (..., B, c) of numbers that belong to whole clouds.
     pairs : tuple of Tensor, default empty
-        Nothing, or a short form of the factor, which is zero then: positions (..., B, N, D) of all
+        Nothing, or a short form of the factor, which is NaN then: positions (..., B, N, D) of all
         points of the clouds, and the scales times sqrt(μ) and centre weights (..., B, n, N) of
         :mod:`pointforms.geometry.pairs`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import comb, prod
 
 import numpy as np
@@ -37,8 +37,9 @@ class FieldStore(PointStore):
     measure : {"uniform", "volume", "volume-normalized"}, default "uniform"
         Weights of the points in a comparison matrix.
     degrees : sequence of int, default ()
-        Degrees of dense forms whose compound factors are computed beforehand, if they fit in
-        memory.
+        Degrees of the dense forms that batches are made for: geometry is kept in the form that
+        suits these best, and factors are NaN where they are not needed. By default, batches have
+        factors, which serve forms of all degrees.
     dtype : torch.dtype, default torch.float32
         Precision of the tensors.
     device : torch.device or str, default "cpu"
@@ -90,10 +91,12 @@ class FieldStore(PointStore):
         self.weights = torch.zeros(total + 1, dtype=dtype)
         self._ranks = torch.zeros(len(points), dtype=torch.long)
         tables = Tables(self._counts, dtype, device)
-        in_pairs = stream.pairs and len(degrees) > 0 and max(degrees) <= 1
-        stored = self._write_fields(stream, measure, unit, tables, in_pairs)
-        self.pairs = stored if isinstance(stored, StoredPairs) else None
-        self.factor = None if isinstance(stored, StoredPairs) else stored
+        in_pairs = stream.pairs and 1 in degrees and max(degrees) == 1
+        self.pairs = self._write_pairs(stream, measure, tables) if in_pairs else None
+        self.factor: PointNumbers | None = None
+        if self.pairs is None:
+            tables = Tables(self._counts, dtype, device)
+            self.factor = self._write_factors(stream, measure, tables)
         self.rank = int(self._ranks.max())
         # of clouds whose points differ in weight, heavy points are drawn more often: otherwise a
         # few of them, or none, would stand for most of the cloud
@@ -124,46 +127,51 @@ class FieldStore(PointStore):
         prepared = self.compounds.keys() | self.metrics.keys() | {0}
         self._needs_factor = not degrees or not set(degrees) <= prepared
 
-    def _write_fields(
-        self,
-        stream: FieldStream,
-        measure: Measure,
-        unit: Tensor | None,
-        tables: Tables,
-        in_pairs: bool,
-    ) -> PointNumbers | StoredPairs:
-        """Keep the measure of every field, and its factor or pairs; return the factors or pairs.
-
-        With `in_pairs`, pairs take the place of the factors, unless a field lacks them.
-        """
-        dtype = self.weights.dtype
-        shape = self.features, stream.width
-        stored = StoredPairs(tables, self.features) if in_pairs else tables.empty(*shape)
-        largest = torch.zeros((), dtype=dtype)
-        ends = self._host_sizes.cumsum(0).tolist()
-        for rows, fields in stream.groups:
-            for i, one in zip(rows, fields, strict=True):
-                if isinstance(stored, StoredPairs) and one.pairs is None:
-                    stored = stored.factors(tables.empty(*shape))
-                if isinstance(stored, StoredPairs):
-                    kept = stored.write(i, one, self.unit)
-                else:
-                    factor = one.factor if unit is None else one.factor.cpu() / self.unit[:, None]
-                    kept = factor.to("cpu", dtype)
-                    stored.write(i, kept)
-                low, high = kept.aminmax()  # several times as fast as a norm
-                largest = torch.maximum(largest, torch.maximum(-low, high))
-                self._ranks[i] = one.factor.shape[-1]
-                self.weights[ends[i] - len(one) : ends[i]] = one.measure(measure).to("cpu", dtype)
-            del fields  # before the next ones are computed
-        for name, value in (("factor", largest), (f"measure={measure!r}", self.weights.max())):
-            if not bool(torch.isfinite(value)) or (value == 0 and name != "factor"):
-                raise ValueError(
-                    f"{name} is beyond the range of {dtype}: rescale the features, or use "
-                    "dtype='float64'"
-                )
+    def _write_pairs(
+        self, stream: FieldStream, measure: Measure, tables: Tables
+    ) -> StoredPairs | None:
+        """Keep the measure of every field, and its pairs; None if a field needs its factor."""
+        stored = StoredPairs(tables, self.features)
+        for i, field in self._each_field(stream, measure):
+            if not stored.write(i, field, self.unit):
+                return None
         stored.finish()
         return stored
+
+    def _write_factors(self, stream: FieldStream, measure: Measure, tables: Tables) -> PointNumbers:
+        """Keep the measure of every field, and its factor."""
+        dtype = self.weights.dtype
+        stored = tables.empty(self.features, stream.width)
+        largest = torch.zeros((), dtype=dtype)
+        for i, field in self._each_field(stream, measure):
+            V = field.factor.cpu() / self.unit[:, None] if self.in_units else field.factor
+            V = V.to("cpu", dtype)
+            stored.write(i, V)
+            low, high = V.aminmax()  # several times as fast as a norm
+            largest = torch.maximum(largest, torch.maximum(-low, high))
+        self._check_range("factor", bool(largest.isfinite()))
+        stored.finish()
+        return stored
+
+    def _each_field(self, stream: FieldStream, measure: Measure) -> Iterator[tuple[int, GramField]]:
+        """Yield fields with their places, and keep measures and ranks."""
+        ends = self._host_sizes.cumsum(0).tolist()
+        for rows, fields in stream.groups():
+            for i, field in zip(rows, fields, strict=True):
+                self._ranks[i] = field.factor.shape[-1]
+                mu = field.measure(measure).to("cpu", self.weights.dtype)
+                self.weights[ends[i] - len(field) : ends[i]] = mu
+                yield i, field
+            del fields  # before the next ones are computed
+        largest = self.weights.max()
+        self._check_range(f"measure={measure!r}", bool(largest.isfinite() & (largest > 0)))
+
+    def _check_range(self, name: str, fits: bool) -> None:
+        if not fits:
+            raise ValueError(
+                f"{name} is beyond the range of {self.weights.dtype}: rescale the features, or "
+                "use dtype='float64'"
+            )
 
     def _typical_width(self, degree: int) -> float:
         """Return what two products with a compound factor cost, in columns of one with a metric.
@@ -192,9 +200,13 @@ class FieldStore(PointStore):
         return np.asarray(order[np.minimum(np.searchsorted(ends, steps), size - 1)])
 
     def numbers(self) -> int:
-        """Return how many numbers of geometry a batch holds per point."""
+        """Return how many numbers of geometry a batch holds per point.
+
+        Pairs count as the factor that they describe, so that the same fits train together as with
+        factors.
+        """
         if self.pairs is not None:
-            return self.pairs.numbers
+            return self.features * self.rank
         factors = () if self.factor is None else (self.factor,)
         prepared = (*factors, *self.compounds.values(), *self.metrics.values())
         return sum(prod(numbers.shape) for numbers in prepared)
@@ -252,12 +264,12 @@ class FieldStore(PointStore):
         covariates = tuple(values[index] for values in self.covariates)
         pairs: tuple[Tensor, ...] = ()
         if self.pairs is not None:
-            whole_clouds = place if rows is None else self.places(on_host)[0]
-            pairs = self.pairs.gather(on_host, rows, place, whole_clouds, weights)
+            others = place if rows is None else self.places(on_host)[0]
+            pairs = self.pairs.gather(on_host, rows, place, others, weights)
         if self.factor is not None and self._needs_factor:
             factor = tables(self.factor, int(self._ranks[on_host].max()))
-        else:  # zeros that take no memory
-            factor = weights.new_zeros(self.features, self.rank).expand(*place.shape, -1, -1)
+        else:  # takes no memory, and shows in results if it is used all the same
+            factor = weights.new_full((), torch.nan).expand(*place.shape, self.features, self.rank)
         return FormBatch(points, factor, weights, compounds, metrics, covariates, pairs)
 
     def gather_parts(self, index: Tensor) -> FormParts:

@@ -7,11 +7,16 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from pointforms.geometry.field import GramField
-from pointforms.geometry.pairs import centre_weights, factor_of_pairs
-from pointforms.nn.point_numbers import PointNumbers, Tables
+from pointforms.geometry.pairs import centre_weights
+from pointforms.nn.point_numbers import Tables
 
 # Products with positions are up to twice as fast if the number of these is a multiple of it.
 _MULTIPLE = 8
+# Largest ratio of a cloud to a neighbourhood of it, since the difference of two positions has as
+# many times the rounding error of a factor.
+_LARGEST_RATIO = 10.0
+# How well pairs must describe a factor, in units of its precision.
+_TOLERANCE = 1e4
 
 
 class StoredPairs:
@@ -34,42 +39,41 @@ class StoredPairs:
         # the last row is zero, and padding refers to it
         self._positions = torch.zeros(self._ends[-1] + 1, features, dtype=tables.dtype)
         self._device = tables.device
-        self._written: list[int] = []
 
     @property
     def numbers(self) -> int:
         """How many numbers a batch holds per point."""
         return self._positions.shape[-1] + 2 * self._pairs.shape[-1]
 
-    def write(self, cloud: int, field: GramField, unit: Tensor) -> Tensor:
-        """Keep the pairs of a cloud, with features in some units (D,), and return what is kept."""
-        assert field.pairs is not None
+    def write(self, cloud: int, field: GramField, unit: Tensor) -> bool:
+        """Keep the pairs of a cloud, with features in some units (D,).
+
+        Nothing is kept, and the result is False, if they do not describe the factor of the field,
+        or would be less accurate.
+        """
+        n = len(field)
+        if field.pairs is None or field.pairs.shape != (n, n):
+            return False
         points, scales = field.points.double().cpu(), field.pairs.double().cpu()
-        positions = (points - points.mean(0)) / unit
+        positions, weights = (points - points.mean(0)) / unit, centre_weights(scales)
+        if not _describe(field, positions, scales, weights, unit):
+            return False
         size = positions.abs().max().clamp_min(torch.finfo(positions.dtype).tiny)
-        n, dtype = len(points), self._positions.dtype
-        pairs = torch.zeros(n, 2, _rounded(n), dtype=dtype)
-        pairs[:, 0, :n], pairs[:, 1, :n] = scales * size, centre_weights(scales)
-        self._positions[self._ends[cloud] : self._ends[cloud + 1]] = (positions / size).to(dtype)
+        pairs = torch.zeros(n, 2, _rounded(n), dtype=self._positions.dtype)
+        pairs[:, 0, :n], pairs[:, 1, :n] = scales * size, weights
+        if not pairs.isfinite().all():
+            return False
+        self._positions[self._ends[cloud] : self._ends[cloud + 1]] = positions / size
         self._pairs.write(cloud, pairs)
-        self._written.append(cloud)
-        return pairs
+        return True
 
     def finish(self) -> None:
         """Get ready to be read; nothing is written afterwards."""
         self._positions = self._positions.to(self._device)
         self._pairs.finish()
 
-    def factors(self, table: PointNumbers) -> PointNumbers:
-        """Write the factors of all clouds that were written so far to a table, and return it."""
-        for cloud in self._written:
-            positions = self._positions[self._ends[cloud] : self._ends[cloud + 1]]
-            scales = self._pairs.read(cloud, cloud + 1)[:, 0, : len(positions)]
-            table.write(cloud, factor_of_pairs(positions, scales.cpu()))
-        return table
-
     def gather(
-        self, index: Tensor, rows: Tensor | None, place: Tensor, whole: Tensor, weights: Tensor
+        self, index: Tensor, rows: Tensor | None, place: Tensor, others: Tensor, weights: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return positions (..., B, N, D) of a batch, and scales and centre weights (..., B, n, N).
 
@@ -79,15 +83,37 @@ class StoredPairs:
         ----------
         index, rows, place : Tensor
             Those of :meth:`PointNumbers.gather`.
-        whole : Tensor of int, shape (..., B, N)
+        others : Tensor of int, shape (..., B, N)
             As `place`, but of all points of the clouds.
         weights : Tensor, shape (..., B, n)
             The measure μ.
         """
-        width = _rounded(whole.shape[-1])
-        whole = pad(whole, (0, width - whole.shape[-1]), value=len(self._positions) - 1)
+        width = _rounded(others.shape[-1])
+        others = pad(others, (0, width - others.shape[-1]), value=len(self._positions) - 1)
         scales, centre = self._pairs.gather(index, rows, place, width).unbind(-2)
-        return self._positions[whole], scales * weights.sqrt().unsqueeze(-1), centre
+        return self._positions[others], scales * weights.sqrt().unsqueeze(-1), centre
+
+
+def _describe(
+    field: GramField, positions: Tensor, scales: Tensor, weights: Tensor, unit: Tensor
+) -> bool:
+    """Return whether pairs have the factor of a field, with about as many digits.
+
+    It is tried for each feature and for a random covector ω, by the energies |Vᵀω|² at all points.
+    Somebody may have put another factor, or other points, in the place of those of the field.
+    """
+    V = field.factor.double().cpu() / unit[:, None]
+    generator = torch.Generator().manual_seed(0)
+    covector = torch.randn(len(unit), 1, dtype=V.dtype, generator=generator)
+    of_factor = torch.cat([V.square().sum(-1), (covector.T @ V).square().sum(-1)], 1)
+    values = torch.cat([positions, positions @ covector], 1)
+    squares, centres = scales.square(), weights @ values
+    bounds = squares @ values.square()
+    of_pairs = bounds - squares.sum(1, keepdim=True) * centres.square()
+    tolerance = _TOLERANCE * torch.finfo(field.factor.dtype).eps
+    same = (of_pairs - of_factor).abs() <= tolerance * bounds
+    total, trace = bounds[:, :-1].sum(1), of_factor[:, :-1].sum(1)
+    return bool(same.all() & (total <= _LARGEST_RATIO**2 * trace).all())
 
 
 def _rounded(size: int) -> int:

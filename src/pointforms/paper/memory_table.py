@@ -186,7 +186,8 @@ def _stored(field: GramField, width: int, degree: int, points: int) -> int:
     """Bytes per point in a FieldStore of `points` points, from one of a single cloud."""
     fits = compound_fits(field.points.shape[1], width, degree, points)
     store = FieldStore([field], degrees=(degree,) if fits else ())
-    numbers = store.points.shape[1] + 1 + store.numbers()  # with the weight
+    geometry = store.numbers() if store.pairs is None else store.pairs.numbers
+    numbers = store.points.shape[1] + 1 + geometry  # with the weight
     return numbers * store.points.element_size()
 
 
