@@ -20,8 +20,9 @@ from pointforms.nn.prepared_forms import compound_fits, prepared_compounds, prep
 from pointforms.nn.stored_pairs import StoredPairs
 from pointforms.weights import relative_weights
 
-# Number of parts of a batch, where more than this share of the batch would be padding otherwise.
-_PARTS, _PADDING = 6, 0.2
+# Number of parts of a batch, with factors and with pairs, where more than this share of the batch
+# would be padding otherwise.
+_PARTS, _PARTS_WITH_PAIRS, _PADDING = 6, 4, 0.2
 
 
 class FieldStore(PointStore):
@@ -108,7 +109,8 @@ class FieldStore(PointStore):
             self._by_measure = torch.stack(totals).to(device)
         self.weights = self.weights.to(device)
         padding = 1 - total / (len(points) * max(self._counts))
-        self.parts = _PARTS if padding > _PADDING else 1
+        parts = _PARTS if self.pairs is None else _PARTS_WITH_PAIRS
+        self.parts = parts if padding > _PADDING else 1
         # forms with very many coefficients fill the processor by themselves, and those of networks
         # that see their own features only are compared in blocks, which torch.func cannot map over
         self.stackable = all(

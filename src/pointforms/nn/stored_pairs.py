@@ -39,6 +39,8 @@ class StoredPairs:
         # the last row is zero, and padding refers to it
         self._positions = torch.zeros(self._ends[-1] + 1, features, dtype=tables.dtype)
         self._device = tables.device
+        generator = torch.Generator().manual_seed(0)
+        self._covector = torch.randn(features, 1, dtype=torch.float64, generator=generator)
 
     @property
     def numbers(self) -> int:
@@ -56,7 +58,7 @@ class StoredPairs:
             return False
         points, scales = field.points.double().cpu(), field.pairs.double().cpu()
         positions, weights = (points - points.mean(0)) / unit, centre_weights(scales)
-        if not _describe(field, positions, scales, weights, unit):
+        if not self._describe(field, positions, scales, weights, unit):
             return False
         size = positions.abs().max().clamp_min(torch.finfo(positions.dtype).tiny)
         pairs = torch.zeros(n, 2, _rounded(n), dtype=self._positions.dtype)
@@ -66,6 +68,27 @@ class StoredPairs:
         self._positions[self._ends[cloud] : self._ends[cloud + 1]] = positions / size
         self._pairs.write(cloud, pairs)
         return True
+
+    def _describe(
+        self, field: GramField, positions: Tensor, scales: Tensor, weights: Tensor, unit: Tensor
+    ) -> bool:
+        """Return whether pairs have the factor of a field, with about as many digits.
+
+        It is tried for each feature and for a random covector ω, by the energies |Vᵀω|² at all
+        points: somebody may have replaced the factor of a field, or its points.
+        """
+        V, values = field.factor, torch.cat([positions, positions @ self._covector], 1)
+        of_features = torch.linalg.vector_norm(V, dim=-1).double().cpu() / unit
+        of_covector = (self._covector.T / unit).to(V) @ V
+        of_covector = torch.linalg.vector_norm(of_covector, dim=-1).double().cpu()
+        of_factor = torch.cat([of_features, of_covector], 1).square_()
+        squares, centres = scales.square(), weights @ values
+        bounds = squares @ values.square()
+        of_pairs = bounds - squares.sum(1, keepdim=True) * centres.square()
+        tolerance = _TOLERANCE * torch.finfo(V.dtype).eps
+        same = (of_pairs - of_factor).abs() <= tolerance * bounds
+        total, trace = bounds[:, :-1].sum(1), of_factor[:, :-1].sum(1)
+        return bool(same.all() & (total <= _LARGEST_RATIO**2 * trace).all())
 
     def finish(self) -> None:
         """Get ready to be read; nothing is written afterwards."""
@@ -92,28 +115,6 @@ class StoredPairs:
         others = pad(others, (0, width - others.shape[-1]), value=len(self._positions) - 1)
         scales, centre = self._pairs.gather(index, rows, place, width).unbind(-2)
         return self._positions[others], scales * weights.sqrt().unsqueeze(-1), centre
-
-
-def _describe(
-    field: GramField, positions: Tensor, scales: Tensor, weights: Tensor, unit: Tensor
-) -> bool:
-    """Return whether pairs have the factor of a field, with about as many digits.
-
-    It is tried for each feature and for a random covector ω, by the energies |Vᵀω|² at all points.
-    Somebody may have put another factor, or other points, in the place of those of the field.
-    """
-    V = field.factor.double().cpu() / unit[:, None]
-    generator = torch.Generator().manual_seed(0)
-    covector = torch.randn(len(unit), 1, dtype=V.dtype, generator=generator)
-    of_factor = torch.cat([V.square().sum(-1), (covector.T @ V).square().sum(-1)], 1)
-    values = torch.cat([positions, positions @ covector], 1)
-    squares, centres = scales.square(), weights @ values
-    bounds = squares @ values.square()
-    of_pairs = bounds - squares.sum(1, keepdim=True) * centres.square()
-    tolerance = _TOLERANCE * torch.finfo(field.factor.dtype).eps
-    same = (of_pairs - of_factor).abs() <= tolerance * bounds
-    total, trace = bounds[:, :-1].sum(1), of_factor[:, :-1].sum(1)
-    return bool(same.all() & (total <= _LARGEST_RATIO**2 * trace).all())
 
 
 def _rounded(size: int) -> int:
