@@ -101,8 +101,24 @@ def _equal_budgets() -> list[str]:
         "with intervals and costs, from the\n"
         f"{sum(map(len, records.values()))} fits in `docs/results/equal-budget-fits.csv` and "
         "`docs/results/real-fits.csv`; [rows of the paper](docs/results/synthetic.md)\nand "
-        "[simulated organoids](docs/results/pdo.md), as version 0.1.0 trained them.",
+        "[simulated organoids](docs/results/pdo.md), as version 0.1.0 trained them. " + _primary(),
     ]
+
+
+def _primary() -> str:
+    """Say which baselines are ahead in the paper's primary sweep, as far as it has been run."""
+    ahead = [
+        f"{model.title} on {TASKS[one.title]} ({model.summary('auroc').mean:.3f} against "
+        f"{one.reference.summary('auroc').mean:.3f})"
+        for one in compare(read_csv(RESULTS / "synthetic-primary-fits.csv"))
+        for model in one.compared
+        if model.difference.significant and model.difference.mean > 0
+    ]
+    return (
+        "Baselines with published options\nthat are significantly ahead of NPF (selected) in [the "
+        "paper's primary sweep](docs/results/synthetic-primary.md) so far: "
+        f"{', '.join(ahead) or 'none'}."
+    )
 
 
 def _listed(comparison: Comparison) -> list[ModelResult]:
