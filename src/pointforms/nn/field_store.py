@@ -91,12 +91,11 @@ class FieldStore(PointStore):
         total = len(self.points) - 1
         self.weights = torch.zeros(total + 1, dtype=dtype)
         self._ranks = torch.zeros(len(points), dtype=torch.long)
-        tables = Tables(self._counts, dtype, device)
         in_pairs = stream.pairs and 1 in degrees and max(degrees) == 1
-        self.pairs = self._write_pairs(stream, measure, tables) if in_pairs else None
+        self.pairs = self._write_pairs(stream, measure) if in_pairs else None
+        tables = Tables(self._counts, dtype, device)
         self.factor: PointNumbers | None = None
         if self.pairs is None:
-            tables = Tables(self._counts, dtype, device)
             self.factor = self._write_factors(stream, measure, tables)
         self.rank = int(self._ranks.max())
         # of clouds whose points differ in weight, heavy points are drawn more often: otherwise a
@@ -129,10 +128,9 @@ class FieldStore(PointStore):
         prepared = self.compounds.keys() | self.metrics.keys() | {0}
         self._needs_factor = not degrees or not set(degrees) <= prepared
 
-    def _write_pairs(
-        self, stream: FieldStream, measure: Measure, tables: Tables
-    ) -> StoredPairs | None:
+    def _write_pairs(self, stream: FieldStream, measure: Measure) -> StoredPairs | None:
         """Keep the measure of every field, and its pairs; None if a field needs its factor."""
+        tables = Tables(self._counts, self.weights.dtype, self.sizes.device)
         stored = StoredPairs(tables, self.features)
         for i, field in self._each_field(stream, measure):
             if not stored.write(i, field, self.unit):
