@@ -61,25 +61,17 @@ def as_cloud(
     if n == 0 or D == 0:
         missing = "points" if n == 0 else "features"
         raise ValueError(f"{name} has shape ({n}, {D}): it has no {missing}")
-    low, high = torch.aminmax(tensor, dim=0)  # NaN where a feature has one
+    low, high = torch.aminmax(tensor)  # NaN if there is one
     limits = torch.finfo(tensor.dtype)
-    largest = float(torch.maximum(high, -low).max())
+    largest = max(float(high), -float(low))
     if not largest <= limits.max / 4:
         _refuse_non_finite(tensor, name, feature_names)
         raise ValueError(
             f"{name} has values up to {largest:.3g}, at the end of the range of {tensor.dtype}: "
             "differences would overflow"
         )
-    if distinct and n == 1:
-        raise ValueError(f"{name} has 1 point: at least 2 are needed")
-    extent = float((high - low).max())
-    if distinct and extent == 0:
-        raise ValueError(f"all {n} points of {name} are equal: it has no geometry")
-    if distinct and extent < limits.tiny:
-        raise ValueError(
-            f"{name} has an extent of {extent:.3g}, at the end of the range of {tensor.dtype}: "
-            "rescale the points"
-        )
+    if distinct:
+        _refuse_equal_points(tensor, name)
     return keep_weights(tensor, points)
 
 
@@ -108,6 +100,21 @@ def column_names_of(cloud: Any) -> list[str] | None:
         return None
     names = list(columns)
     return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _refuse_equal_points(tensor: Tensor, name: str) -> None:
+    n = len(tensor)
+    if n == 1:
+        raise ValueError(f"{name} has 1 point: at least 2 are needed")
+    low, high = torch.aminmax(tensor, dim=0)
+    extent = float((high - low).max())
+    if extent == 0:
+        raise ValueError(f"all {n} points of {name} are equal: it has no geometry")
+    if extent < torch.finfo(tensor.dtype).tiny:
+        raise ValueError(
+            f"{name} has an extent of {extent:.3g}, at the end of the range of {tensor.dtype}: "
+            "rescale the points"
+        )
 
 
 def _refuse_non_finite(tensor: Tensor, name: str, feature_names: Sequence[str] | None) -> None:

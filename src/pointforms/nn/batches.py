@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -100,9 +101,11 @@ def numbered_points(shapes: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
     >>> [numbers.tolist() for numbers in numbered_points([(2, 1), (1, 3)])]
     [[0, 1, 2, 2, 2], [0, 0, 0, 1, 2]]
     """
-    widths = torch.tensor([n for B, n in shapes for _ in range(B)])
-    cloud = torch.arange(len(widths)).repeat_interleave(widths)
-    return cloud, torch.arange(len(cloud)) - (widths.cumsum(0) - widths)[cloud]
+    counts, sizes = np.array(shapes).T
+    widths = np.repeat(sizes, counts)
+    cloud = np.repeat(np.arange(len(widths)), widths)
+    row = np.arange(len(cloud)) - (np.cumsum(widths) - widths)[cloud]
+    return torch.from_numpy(cloud), torch.from_numpy(row)
 
 
 def pad(rows: Tensor, batch: Tensor) -> Tensor:

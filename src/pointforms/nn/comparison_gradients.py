@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from inspect import signature
 from math import comb
 from typing import Any
 
@@ -15,6 +16,12 @@ from pointforms.nn.batches import split_points
 # Up to this many coefficients per form, products of single entries, at all points at once, are
 # faster than products of small matrices.
 _FEW = 6
+
+
+def _with_signature(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep the signature of a function, which torch would find out again in every call."""
+    function.__signature__ = signature(function)  # type: ignore[attr-defined]
+    return function
 
 
 class ByFactor(torch.autograd.Function):
@@ -32,6 +39,7 @@ class ByFactor(torch.autograd.Function):
     """
 
     @staticmethod
+    @_with_signature
     def forward(  # type: ignore[override]
         h: Tensor, W: Tensor, bias: Tensor, *geometry: Tensor
     ) -> tuple[Tensor, ...]:
@@ -82,6 +90,7 @@ class ByPairs(torch.autograd.Function):
     """
 
     @staticmethod
+    @_with_signature
     def forward(  # type: ignore[override]
         h: Tensor, W: Tensor, bias: Tensor, *geometry: Tensor
     ) -> tuple[Tensor, ...]:
@@ -102,9 +111,8 @@ class ByPairs(torch.autograd.Function):
         back = []
         for x, s, y, mixing in zip(geometry[::3], geometry[1::3], pulled, both, strict=True):
             mixed = (mixing @ y).unflatten(-1, s.shape[-2:]).transpose(-3, -2)  # (..., B, n, l, N)
-            Z = _apply((mixed * s.unsqueeze(-2)).flatten(-3, -2), x)
-            back.append(Z.unflatten(-2, mixed.shape[-3:-1]).flatten(-4, -3).flatten(-2))
-        Z = _joined(back, -2)
+            back.append((_product(mixed, s.unsqueeze(-2)).flatten(-3, -2), x))
+        Z = _pushed_by_pairs(back, g.shape[-1])
         return Z @ W, Z.mT @ h, Z.sum(-2), *[None] * len(geometry)
 
     vmap = staticmethod(lambda info, in_dims, *args: _stacked(ByPairs, info, in_dims, args))
@@ -126,6 +134,7 @@ class ByMetric(torch.autograd.Function):
     """
 
     @staticmethod
+    @_with_signature
     def forward(  # type: ignore[override]
         h: Tensor, W: Tensor, bias: Tensor, degree: int, *metrics: Tensor
     ) -> tuple[Tensor, ...]:
@@ -177,6 +186,7 @@ class BySlots(torch.autograd.Function):
     """
 
     @staticmethod
+    @_with_signature
     def forward(  # type: ignore[override]
         h: Tensor, W: Tensor, bias: Tensor, M: Tensor, mu: Tensor, degree: int, metric: bool
     ) -> tuple[Tensor, ...]:
@@ -283,8 +293,13 @@ def pulled_by_pairs(F: Tensor, x: Tensor, s: Tensor, q: Tensor) -> Tensor:
 
     The positions x are (..., B, N, D), scales s and weights q (..., B, n, N): (..., B, n, l, N).
     """
+    return _centred(F, x, q).mul_(s.unsqueeze(-2))
+
+
+def _centred(F: Tensor, x: Tensor, q: Tensor) -> Tensor:
+    """Return F(p) · (x_j - Σ_i q_pi x_i), of the shape of :func:`pulled_by_pairs`."""
     T: Tensor = _apply(F.flatten(-3, -2), x.mT).unflatten(-2, F.shape[-3:-1])
-    return T.sub_(_apply(T, q.unsqueeze(-1))).mul_(s.unsqueeze(-2))
+    return T.sub_(_apply(T, q.unsqueeze(-1)))
 
 
 def _pulled_by_pairs(
@@ -295,9 +310,29 @@ def _pulled_by_pairs(
     F = (h @ W.mT).add_(bias.unsqueeze(-2)).unflatten(-1, (-1, positions[0].shape[-1]))
     parts = split_points(F, [s.shape[-3:-1] for s in scales], -3)
     return [
-        pulled_by_pairs(*part).transpose(-3, -2).flatten(-2)
-        for part in zip(parts, positions, scales, weights, strict=True)
+        _product(_centred(F, x, q).transpose(-3, -2), s.unsqueeze(-3)).flatten(-2)
+        for F, x, s, q in zip(parts, positions, scales, weights, strict=True)
     ]
+
+
+def _pushed_by_pairs(parts: Sequence[tuple[Tensor, Tensor]], forms: int) -> Tensor:
+    """Return the products A x (..., B, n l, D) of all parts, point after point: (..., P, l D)."""
+    if torch.is_grad_enabled() or parts[0][0].ndim > 3:
+        Z = [_apply(A, x).flatten(-3, -2) for A, x in parts]
+        return _joined(Z, -2).unflatten(-2, (-1, forms)).flatten(-2)
+    x = parts[0][1]
+    rows = [A.shape[:2].numel() for A, _ in parts]
+    joined = x.new_empty(sum(rows), x.shape[-1])
+    for (A, x), own in zip(parts, joined.split(rows), strict=True):
+        torch.bmm(A, x, out=own.view(*A.shape[:2], -1))
+    return joined.view(-1, forms * x.shape[-1])
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """Return a b, of the shape of a, in the order of its dimensions in memory."""
+    if torch.is_grad_enabled():
+        return (a * b).contiguous()
+    return torch.mul(a, b, out=a.new_empty(a.shape))
 
 
 def _weighted(pulled: Sequence[Tensor], measures: Sequence[Tensor]) -> list[Tensor]:

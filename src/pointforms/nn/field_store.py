@@ -17,7 +17,7 @@ from pointforms.nn.frames import Frame
 from pointforms.nn.point_numbers import PointNumbers, Tables
 from pointforms.nn.point_store import PointStore
 from pointforms.nn.prepared_forms import compound_fits, prepared_compounds, prepared_metrics
-from pointforms.nn.stored_pairs import StoredPairs
+from pointforms.nn.stored_pairs import StoredPairs, rounded
 from pointforms.weights import relative_weights
 
 # Number of parts of a batch, with factors and with pairs, where more than this share of the batch
@@ -132,8 +132,8 @@ class FieldStore(PointStore):
         """Keep the measure of every field, and its pairs; None if a field needs its factor."""
         tables = Tables(self._counts, self.weights.dtype, self.sizes.device)
         stored = StoredPairs(tables, self.features)
-        for i, field in self._each_field(stream, measure):
-            if not stored.write(i, field, self.unit):
+        for i, field, mu in self._each_field(stream, measure):
+            if not stored.write(i, field, self.unit, mu):
                 return None
         stored.finish()
         return stored
@@ -143,7 +143,7 @@ class FieldStore(PointStore):
         dtype = self.weights.dtype
         stored = tables.empty(self.features, stream.width)
         largest = torch.zeros((), dtype=dtype)
-        for i, field in self._each_field(stream, measure):
+        for i, field, _ in self._each_field(stream, measure):
             V = field.factor.cpu() / self.unit[:, None] if self.in_units else field.factor
             V = V.to("cpu", dtype)
             stored.write(i, V)
@@ -153,15 +153,17 @@ class FieldStore(PointStore):
         stored.finish()
         return stored
 
-    def _each_field(self, stream: FieldStream, measure: Measure) -> Iterator[tuple[int, GramField]]:
-        """Yield fields with their places, and keep measures and ranks."""
+    def _each_field(
+        self, stream: FieldStream, measure: Measure
+    ) -> Iterator[tuple[int, GramField, Tensor]]:
+        """Yield fields with their places and measures, and keep measures and ranks."""
         ends = self._host_sizes.cumsum(0).tolist()
         for rows, fields in stream.groups():
             for i, field in zip(rows, fields, strict=True):
                 self._ranks[i] = field.factor.shape[-1]
-                mu = field.measure(measure).to("cpu", self.weights.dtype)
-                self.weights[ends[i] - len(field) : ends[i]] = mu
-                yield i, field
+                mu = field.measure(measure)
+                self.weights[ends[i] - len(field) : ends[i]] = mu.to("cpu", self.weights.dtype)
+                yield i, field, mu
             del fields  # before the next ones are computed
         largest = self.weights.max()
         self._check_range(f"measure={measure!r}", bool(largest.isfinite() & (largest > 0)))
@@ -251,25 +253,26 @@ class FieldStore(PointStore):
 
         compounds = {k: tables(numbers) for k, numbers in self.compounds.items()}
         metrics = {k: tables(numbers) for k, numbers in self.metrics.items()}
+        raised: Tensor | None = None
         if rows is not None:
             sizes = self.sizes[index].unsqueeze(-1)
-            whole = (sizes / rows.shape[-1]).clamp_min(1.0).to(weights.dtype)
+            raised = (sizes / rows.shape[-1]).clamp_min(1.0).to(weights.dtype)
             if self._by_measure is not None:
                 totals = self._by_measure[index].unsqueeze(-1)
                 equal = totals / (rows.shape[-1] * weights)
                 drawn = (totals > 0) & (sizes > rows.shape[-1]) & (weights > 0)
-                whole = torch.where(drawn, equal, whole)
-            weights = weights * whole
-            metrics = {k: values * whole[..., None, None] for k, values in metrics.items()}
+                raised = torch.where(drawn, equal, raised)
+            weights = weights * raised
+            metrics = {k: values * raised[..., None, None] for k, values in metrics.items()}
         covariates = tuple(values[index] for values in self.covariates)
         pairs: tuple[Tensor, ...] = ()
         if self.pairs is not None:
             others = place if rows is None else self.places(on_host)[0]
-            pairs = self.pairs.gather(on_host, rows, place, others, weights)
+            pairs = self.pairs.gather(on_host, rows, place, others, raised)
         if self.factor is not None and self._needs_factor:
             factor = tables(self.factor, int(self._ranks[on_host].max()))
-        else:  # takes no memory, and shows in results if it is used all the same
-            factor = weights.new_full((), torch.nan).expand(*place.shape, self.features, self.rank)
+        else:
+            factor = self._no_factor(place.shape)
         return FormBatch(points, factor, weights, compounds, metrics, covariates, pairs)
 
     def gather_parts(self, index: Tensor) -> FormParts:
@@ -280,16 +283,52 @@ class FieldStore(PointStore):
         index : Tensor of int, shape (..., B)
             The clouds, by ascending size.
         """
-        count = min(self.parts, index.shape[-1])
-        sizes = self._host_sizes[index.cpu()].tensor_split(count, -1)
-        shapes = [(part.shape[-1], int(part.max())) for part in sizes]
+        count, on_host = min(self.parts, index.shape[-1]), index.cpu()
+        clouds = on_host.tensor_split(count, -1)
+        shapes = [(own.shape[-1], int(self._host_sizes[own].max())) for own in clouds]
+        place = self._places_of_parts(on_host, shapes)
+
+        def tables(numbers: PointNumbers, widths: Sequence[int] | None = None) -> list[Tensor]:
+            same = [numbers.shape[-1]] * count
+            return numbers.gather_parts(on_host, shapes, place, widths or same)
+
+        compounds = {k: tables(numbers) for k, numbers in self.compounds.items()}
+        metrics = {k: tables(numbers) for k, numbers in self.metrics.items()}
+        pairs: Sequence[tuple[Tensor, ...]] = [()] * count
+        if self.pairs is not None:
+            others = self._places_of_parts(on_host, [(B, rounded(n)) for B, n in shapes])
+            pairs = self.pairs.gather_parts(on_host, shapes, place, others)
+        if self.factor is not None and self._needs_factor:
+            factors = tables(self.factor, [int(self._ranks[own].max()) for own in clouds])
+        else:
+            factors = [self._no_factor((*index.shape[:-1], *shape)) for shape in shapes]
+        rows = self.points.index_select(0, place.flatten()).view(*place.shape, -1)
+        points, weights = split_points(rows, shapes), split_points(self.weights[place], shapes, -1)
+        covariates = [values[index.to(values.device)] for values in self.covariates]
+        of_parts = [values.tensor_split(count, -2) for values in covariates]
+        parts = [
+            FormBatch(
+                points[i],
+                factors[i],
+                weights[i],
+                {k: values[i] for k, values in compounds.items()},
+                {k: values[i] for k, values in metrics.items()},
+                tuple(values[i] for values in of_parts),
+                pairs[i],
+            )
+            for i in range(count)
+        ]
+        return FormParts(tuple(parts), rows)
+
+    def _places_of_parts(self, index: Tensor, shapes: Sequence[tuple[int, int]]) -> Tensor:
+        """Return the rows of the flat tensors for all points of the parts of a batch: (..., P)."""
         cloud, row = numbered_points(shapes)
-        of_cloud = index.cpu()[..., cloud]
+        of_cloud = index[..., cloud]
         place = self._host_offsets[of_cloud] + row
         place = place.where(row < self._host_sizes[of_cloud], len(self.points) - 1)
-        rows = self.points[place := place.to(self.sizes.device)]
-        places, weights = (split_points(of, shapes, -1) for of in (place, self.weights[place]))
-        own = zip(places, split_points(rows, shapes), weights, strict=True)
-        clouds = index.tensor_split(count, -1)
-        parts = [self._with_geometry(i, None, *of) for i, of in zip(clouds, own, strict=True)]
-        return FormParts(tuple(parts), rows)
+        return place.to(self.sizes.device)
+
+    def _no_factor(self, shape: Sequence[int]) -> Tensor:
+        """Return a factor that takes no memory, and shows in results if it is used all the same."""
+        nan = self.weights.new_full((), torch.nan)
+        return nan.expand(*shape, self.features, self.rank)

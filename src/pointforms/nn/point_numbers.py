@@ -8,6 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from pointforms.nn.batches import split_points
 from pointforms.support.scratch_numbers import ScratchNumbers
 
 #: Most bytes of geometry that a store keeps in memory; the rest goes to a temporary file.
@@ -57,6 +58,27 @@ class PointNumbers(Protocol):
             The same points among those of all clouds; padding has the number of all points.
         width : int
             Number of columns, at least that of each of the clouds.
+        """
+
+    def gather_parts(
+        self,
+        index: Tensor,
+        shapes: Sequence[tuple[int, int]],
+        place: Tensor,
+        widths: Sequence[int],
+    ) -> list[Tensor]:
+        """Return tables of all points of each part of a batch, as :meth:`gather` does.
+
+        Parameters
+        ----------
+        index : Tensor of int, shape (..., B)
+            The clouds, one part after the other, on the CPU.
+        shapes : sequence of (int, int)
+            Numbers of clouds and of points per cloud of each part.
+        place : Tensor of int, shape (..., P)
+            The points of all parts among those of all clouds, as in :meth:`gather`.
+        widths : sequence of int
+            Number of columns of each part.
         """
 
 
@@ -116,6 +138,17 @@ class NumbersInMemory:
         else:
             chosen = self._values.flatten(1).index_select(0, place.flatten())
         return chosen.view(*place.shape, *self.shape)[..., :width]
+
+    def gather_parts(
+        self,
+        index: Tensor,
+        shapes: Sequence[tuple[int, int]],
+        place: Tensor,
+        widths: Sequence[int],
+    ) -> list[Tensor]:
+        chosen = self._values.flatten(1).index_select(0, place.flatten())
+        parts = split_points(chosen.view(*place.shape, *self.shape), shapes, -3)
+        return [part[..., :width] for part, width in zip(parts, widths, strict=True)]
 
 
 class NumbersInFile:
@@ -182,6 +215,20 @@ class NumbersInFile:
             own[:, :, columns:] = 0
         self._numbers.release()
         return batch.view(shape).to(self._device)
+
+    def gather_parts(
+        self,
+        index: Tensor,
+        shapes: Sequence[tuple[int, int]],
+        place: Tensor,
+        widths: Sequence[int],
+    ) -> list[Tensor]:
+        clouds = index.split([B for B, _ in shapes], -1)
+        places = split_points(place, shapes, -1)
+        return [
+            self.gather(own, None, of_points, width)
+            for own, of_points, width in zip(clouds, places, widths, strict=True)
+        ]
 
     def _tables(self, cloud: int) -> Tensor:
         shape = (self._sizes[cloud], self._rows, self._columns[cloud])

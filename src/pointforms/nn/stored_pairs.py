@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from pointforms.geometry.field import GramField
 from pointforms.geometry.pairs import centre_weights
+from pointforms.nn.batches import split_points
 from pointforms.nn.point_numbers import Tables
 
 # Products with positions are up to twice as fast if the number of these is a multiple of it.
@@ -23,7 +26,7 @@ class StoredPairs:
     """Positions of the points of each cloud; of their pairs, scales and weights in the centre.
 
     Positions are relative to the mean of their cloud, and divided by its size, by which the scales
-    are multiplied: numbers of order one.
+    are multiplied: numbers of order one. The scales are multiplied by sqrt(μ) too.
 
     Parameters
     ----------
@@ -35,7 +38,7 @@ class StoredPairs:
 
     def __init__(self, tables: Tables, features: int) -> None:
         self._ends = torch.tensor([0, *tables.sizes]).cumsum(0).tolist()
-        self._pairs = tables.empty(2, _rounded(max(tables.sizes)))
+        self._pairs = tables.empty(2, rounded(max(tables.sizes)))
         # the last row is zero, and padding refers to it
         self._positions = torch.zeros(self._ends[-1] + 1, features, dtype=tables.dtype)
         self._device = tables.device
@@ -47,8 +50,8 @@ class StoredPairs:
         """How many numbers a batch holds per point."""
         return self._positions.shape[-1] + 2 * self._pairs.shape[-1]
 
-    def write(self, cloud: int, field: GramField, unit: Tensor) -> bool:
-        """Keep the pairs of a cloud, with features in some units (D,).
+    def write(self, cloud: int, field: GramField, unit: Tensor, measure: Tensor) -> bool:
+        """Keep the pairs of a cloud, with features in some units (D,) and the measure μ (n,).
 
         Nothing is kept, and the result is False, if they do not describe the factor of the field,
         or would be less accurate.
@@ -61,8 +64,9 @@ class StoredPairs:
         if not self._describe(field, positions, scales, weights, unit):
             return False
         size = positions.abs().max().clamp_min(torch.finfo(positions.dtype).tiny)
-        pairs = torch.zeros(n, 2, _rounded(n), dtype=self._positions.dtype)
-        pairs[:, 0, :n], pairs[:, 1, :n] = scales * size, weights
+        pairs = torch.zeros(n, 2, rounded(n), dtype=self._positions.dtype)
+        roots = measure.double().cpu().sqrt().unsqueeze(1)
+        pairs[:, 0, :n], pairs[:, 1, :n] = scales * (size * roots), weights
         if not pairs.isfinite().all():
             return False
         self._positions[self._ends[cloud] : self._ends[cloud + 1]] = positions / size
@@ -96,11 +100,16 @@ class StoredPairs:
         self._pairs.finish()
 
     def gather(
-        self, index: Tensor, rows: Tensor | None, place: Tensor, others: Tensor, weights: Tensor
+        self,
+        index: Tensor,
+        rows: Tensor | None,
+        place: Tensor,
+        others: Tensor,
+        raised: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return positions (..., B, N, D) of a batch, and scales and centre weights (..., B, n, N).
 
-        The scales are multiplied by sqrt(μ). N is a little more than the largest cloud has.
+        The scales have sqrt(μ) in them. N is a little more than the largest cloud has.
 
         Parameters
         ----------
@@ -108,14 +117,37 @@ class StoredPairs:
             Those of :meth:`PointNumbers.gather`.
         others : Tensor of int, shape (..., B, N)
             As `place`, but of all points of the clouds.
-        weights : Tensor, shape (..., B, n)
-            The measure μ.
+        raised : Tensor or None, shape (..., B, n), default None
+            By what the measure μ is multiplied, so that some points stand for all; None is by 1.
         """
-        width = _rounded(others.shape[-1])
+        width = rounded(others.shape[-1])
         others = pad(others, (0, width - others.shape[-1]), value=len(self._positions) - 1)
         scales, centre = self._pairs.gather(index, rows, place, width).unbind(-2)
-        return self._positions[others], scales * weights.sqrt().unsqueeze(-1), centre
+        if raised is not None:
+            scales = scales * raised.sqrt().unsqueeze(-1)
+        return self._positions[others], scales, centre
+
+    def gather_parts(
+        self, index: Tensor, shapes: Sequence[tuple[int, int]], place: Tensor, others: Tensor
+    ) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """Return what :meth:`gather` does for all points of each part of a batch.
+
+        Parameters
+        ----------
+        index, shapes, place
+            Those of :meth:`PointNumbers.gather_parts`.
+        others : Tensor of int, shape (..., Q)
+            As `place`, for parts with sizes of clouds that are :func:`rounded`.
+        """
+        wide = [(B, rounded(n)) for B, n in shapes]
+        positions = self._positions.index_select(0, others.flatten()).view(*others.shape, -1)
+        pairs = self._pairs.gather_parts(index, shapes, place, [width for _, width in wide])
+        return [
+            (own, *tables.unbind(-2))
+            for own, tables in zip(split_points(positions, wide), pairs, strict=True)
+        ]
 
 
-def _rounded(size: int) -> int:
+def rounded(size: int) -> int:
+    """Return a size of clouds for which products with positions are fast, at least the given."""
     return -(-size // _MULTIPLE) * _MULTIPLE
