@@ -79,6 +79,7 @@ def stream_fields(
         scaled.width,
         scaled.pairs,
         lambda: _in_units_of_points(scaled.groups(), points, units),
+        given=False,
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import ceil
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+from sklearn.model_selection import GroupKFold
+
+from pointforms.support.stratified_groups import stratified_group_folds
 
 # Most parts that the training clouds are divided into: members train on four fifths of them.
 MOST_PARTS = 5
@@ -55,13 +57,17 @@ def _division(
     y: np.ndarray, groups: np.ndarray, parts: int, seed: int, stratify: bool
 ) -> np.ndarray | None:
     """Return the fold of each cloud, or None if a training part would lack a class."""
-    kind = StratifiedGroupKFold if stratify else GroupKFold
-    folds = np.zeros(len(y), dtype=np.int64)
-    splits = kind(parts, shuffle=True, random_state=seed).split(y, y if stratify else None, groups)
-    for i, (train, held_out) in enumerate(splits):
+    if stratify:
+        folds = stratified_group_folds(y, groups, parts, seed)
+    else:
+        folds = np.zeros(len(y), dtype=np.int64)
+        splits = GroupKFold(parts, shuffle=True, random_state=seed).split(y, groups=groups)
+        for i, (_, held_out) in enumerate(splits):
+            folds[held_out] = i
+    for i in range(parts):
+        train = folds != i
         if stratify and len(np.unique(y[train])) < len(np.unique(y)):
             return None
-        if not len(train) or not len(held_out):
+        if not train.any() or train.all():
             return None
-        folds[held_out] = i
     return folds

@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import ceil
 
 import numpy as np
-from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold
+from sklearn.model_selection import GroupShuffleSplit
+
+from pointforms.support.stratified_groups import stratified_group_folds
 
 
 def validation_part(
@@ -25,12 +27,11 @@ def validation_part(
         smallest = min(len(np.unique(members[y == c])) for c in np.unique(y))
         splits = min(max(2, round(1 / fraction)), smallest)
         if splits >= 2:
-            folds = StratifiedGroupKFold(splits, shuffle=True, random_state=seed)
-            train, validation = next(folds.split(y, y, members))
-            if len(np.unique(y[train])) == len(np.unique(y)):
-                return train, validation
+            held_out = stratified_group_folds(y, members, splits, seed) == 0
+            if len(np.unique(y[~held_out])) == len(np.unique(y)):
+                return everything[~held_out], everything[held_out]
         return everything, everything
     held_back = min(count - 1, ceil(fraction * count))  # at least one group is left for training
-    folds = GroupShuffleSplit(1, test_size=held_back, random_state=seed)
-    train, validation = next(folds.split(y, y, members))
+    shuffled = GroupShuffleSplit(1, test_size=held_back, random_state=seed)
+    train, validation = next(shuffled.split(y, y, members))
     return train, validation

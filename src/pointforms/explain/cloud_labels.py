@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+from sklearn.model_selection import GroupKFold
 
 from pointforms.estimators.targets import ClassTargets
+from pointforms.support.stratified_groups import stratified_group_folds
 
 # Number of random divisions in two that are tried.
 _ATTEMPTS = 20
@@ -94,10 +95,13 @@ class CloudLabels:
                     )
         masks = [mask for _, mask in self.contrasts()]
         for attempt in range(_ATTEMPTS):  # the splitters are greedy and may miss valid halves
-            kind = GroupKFold if codes is None else StratifiedGroupKFold
-            folds = kind(2, shuffle=True, random_state=(seed + attempt) % 2**31)
-            halves = np.zeros(N, dtype=np.int64)
-            halves[next(folds.split(members, codes, members))[1]] = 1
+            random_state = (seed + attempt) % 2**31
+            if codes is None:
+                folds = GroupKFold(2, shuffle=True, random_state=random_state)
+                halves = np.zeros(N, dtype=np.int64)
+                halves[next(folds.split(members, groups=members))[1]] = 1
+            else:
+                halves = 1 - stratified_group_folds(codes, members, 2, random_state)
             if all(len(np.unique(mask[halves == h])) == 2 for mask in masks for h in (0, 1)):
                 return halves
         what = "every class is" if self.classifier else "high and low targets are"

@@ -49,12 +49,15 @@ class FieldStream:
         Returns an iterable of (sequence of int, iterable of GramField): positions of some clouds
         with their fields, in any order; every cloud is in one group. One group is in memory at a
         time if its fields are let go of before the next one is read.
+    given : bool, default True
+        Whether the fields come from a caller, who may have replaced some of their tensors.
     """
 
     points: Sequence[Tensor]
     width: int
     pairs: bool
     groups: Callable[[], Iterable[Group]]
+    given: bool = True
 
     def __len__(self) -> int:
         return len(self.points)
@@ -128,7 +131,7 @@ def field_stream(
     width = resolved.factor_width(max(map(len, checked)), features)
     pairs = all(resolved.has_pairs(n, features) for n in set(map(len, checked)))
     groups = partial(_groups, checked, settings, choice, store, workers, progress)
-    return FieldStream(checked, width, pairs, groups)
+    return FieldStream(checked, width, pairs, groups, given=False)
 
 
 def _groups(

@@ -318,8 +318,9 @@ def _pulled_by_pairs(
 def _pushed_by_pairs(parts: Sequence[tuple[Tensor, Tensor]], forms: int) -> Tensor:
     """Return the products A x (..., B, n l, D) of all parts, point after point: (..., P, l D)."""
     if torch.is_grad_enabled() or parts[0][0].ndim > 3:
-        Z = [_apply(A, x).flatten(-3, -2) for A, x in parts]
-        return _joined(Z, -2).unflatten(-2, (-1, forms)).flatten(-2)
+        products = _joined([_apply(A, x).flatten(-3, -2) for A, x in parts], -2)
+        Z: Tensor = products.unflatten(-2, (-1, forms)).flatten(-2)
+        return Z
     x = parts[0][1]
     rows = [A.shape[:2].numel() for A, _ in parts]
     joined = x.new_empty(sum(rows), x.shape[-1])

@@ -133,7 +133,7 @@ class FieldStore(PointStore):
         tables = Tables(self._counts, self.weights.dtype, self.sizes.device)
         stored = StoredPairs(tables, self.features)
         for i, field, mu in self._each_field(stream, measure):
-            if not stored.write(i, field, self.unit, mu):
+            if not stored.write(i, field, self.unit, mu, stream.given):
                 return None
         stored.finish()
         return stored

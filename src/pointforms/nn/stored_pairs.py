@@ -50,18 +50,22 @@ class StoredPairs:
         """How many numbers a batch holds per point."""
         return self._positions.shape[-1] + 2 * self._pairs.shape[-1]
 
-    def write(self, cloud: int, field: GramField, unit: Tensor, measure: Tensor) -> bool:
+    def write(
+        self, cloud: int, field: GramField, unit: Tensor, measure: Tensor, given: bool
+    ) -> bool:
         """Keep the pairs of a cloud, with features in some units (D,) and the measure μ (n,).
 
-        Nothing is kept, and the result is False, if they do not describe the factor of the field,
-        or would be less accurate.
+        Nothing is kept, and the result is False, if they would be less accurate than the factor of
+        the field; or do not describe it, which is tried if the field was given by a caller.
         """
         n = len(field)
         if field.pairs is None or field.pairs.shape != (n, n):
             return False
         points, scales = field.points.double().cpu(), field.pairs.double().cpu()
         positions, weights = (points - points.mean(0)) / unit, centre_weights(scales)
-        if not self._describe(field, positions, scales, weights, unit):
+        if not _accurate(positions, scales, weights):
+            return False
+        if given and not self._describe(field, positions, scales, weights, unit):
             return False
         size = positions.abs().max().clamp_min(torch.finfo(positions.dtype).tiny)
         pairs = torch.zeros(n, 2, rounded(n), dtype=self._positions.dtype)
@@ -76,7 +80,7 @@ class StoredPairs:
     def _describe(
         self, field: GramField, positions: Tensor, scales: Tensor, weights: Tensor, unit: Tensor
     ) -> bool:
-        """Return whether pairs have the factor of a field, with about as many digits.
+        """Return whether pairs have the factor of a field.
 
         It is tried for each feature and for a random covector ω, by the energies |Vᵀω|² at all
         points: somebody may have replaced the factor of a field, or its points.
@@ -90,9 +94,7 @@ class StoredPairs:
         bounds = squares @ values.square()
         of_pairs = bounds - squares.sum(1, keepdim=True) * centres.square()
         tolerance = _TOLERANCE * torch.finfo(V.dtype).eps
-        same = (of_pairs - of_factor).abs() <= tolerance * bounds
-        total, trace = bounds[:, :-1].sum(1), of_factor[:, :-1].sum(1)
-        return bool(same.all() & (total <= _LARGEST_RATIO**2 * trace).all())
+        return bool(((of_pairs - of_factor).abs() <= tolerance * bounds).all())
 
     def finish(self) -> None:
         """Get ready to be read; nothing is written afterwards."""
@@ -143,9 +145,17 @@ class StoredPairs:
         positions = self._positions.index_select(0, others.flatten()).view(*others.shape, -1)
         pairs = self._pairs.gather_parts(index, shapes, place, [width for _, width in wide])
         return [
-            (own, *tables.unbind(-2))
+            (own, tables[..., 0, :], tables[..., 1, :])
             for own, tables in zip(split_points(positions, wide), pairs, strict=True)
         ]
+
+
+def _accurate(positions: Tensor, scales: Tensor, weights: Tensor) -> bool:
+    """Return whether pairs have about as many digits as the factor, by the trace of G."""
+    squares = scales.square()
+    total = squares @ positions.square().sum(1)
+    of_centres = squares.sum(1) * (weights @ positions).square().sum(1)
+    return bool((total <= _LARGEST_RATIO**2 * (total - of_centres)).all())
 
 
 def rounded(size: int) -> int:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pointforms.support.stratified_groups import stratified_group_folds
+
 if TYPE_CHECKING:
     from pointforms.io.file_summary import FileSummary
 
@@ -291,10 +293,10 @@ def grouped_folds(
     names : sequence of str, optional
         Names of the classes, for messages.
     """
-    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
-
-    assigned = np.empty(len(labels), dtype=np.int64)
     if np.asarray(labels).dtype.kind == "f":
+        from sklearn.model_selection import GroupKFold
+
+        assigned = np.empty(len(labels), dtype=np.int64)
         folds = min(folds, len(np.unique(groups)))
         if folds < 2:
             raise ValueError("all clouds belong to one group: expected at least 2 groups")
@@ -308,7 +310,4 @@ def grouped_folds(
             name = repr(names[label]) if names is not None else str(label)
             raise ValueError(f"class {name} has clouds of 1 group only: expected at least 2 groups")
         folds = min(folds, count)
-    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
-    for fold, (_, test) in enumerate(splitter.split(labels, labels, groups)):
-        assigned[test] = fold
-    return assigned
+    return stratified_group_folds(np.asarray(labels), groups, folds, seed)

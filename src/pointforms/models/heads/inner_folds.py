@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold
+
+from pointforms.support.stratified_groups import stratified_group_folds
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
@@ -21,8 +22,8 @@ def inner_folds(codes: np.ndarray, groups: Any, seed: int) -> Folds:
     classes = np.unique(codes)
     most = min(_FOLDS, *(len(np.unique(members[codes == c])) for c in classes))
     for count in range(most, 1, -1):
-        splitter = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
-        folds = list(splitter.split(codes, codes, members))
+        fold = stratified_group_folds(codes, members, count, seed)
+        folds = [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(count)]
         if all(len(np.unique(codes[part])) == len(classes) for fold in folds for part in fold):
             return folds
     return []
