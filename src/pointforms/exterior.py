@@ -114,12 +114,12 @@ def _next_minors(A: Tensor, minors: Tensor, k: int) -> Tensor:
     """Compute k-minors from (k-1)-minors by expansion along their last row."""
     m, n = A.shape[-2:]
     last_row, other_rows = _on(A, *_split(m, k, k - 1))
+    # columns first, while there are few rows: rows are then copied whole
+    entries = [_columns(A, k, b) for b in range(k)]
     total: Tensor | None = None
     for b in reversed(range(k)):  # the last has the sign +
-        column, others = _on(A, *_split(n, k, b))
-        # columns first, while there are few rows: rows are then copied whole
-        entry = _columns(A, column).index_select(-2, last_row)
-        rest = _columns(A, others) if k == 2 else minors.index_select(-1, others)
+        entry = entries[b].index_select(-2, last_row)
+        rest = entries[1 - b] if k == 2 else minors.index_select(-1, *_on(A, _split(n, k, b)[1]))
         rest = rest.index_select(-2, other_rows)
         sign = (-1) ** (k - 1 + b)
         total = entry * rest if total is None else total.addcmul(entry, rest, value=sign)
@@ -127,14 +127,20 @@ def _next_minors(A: Tensor, minors: Tensor, k: int) -> Tensor:
     return total
 
 
-def _columns(A: Tensor, places: Tensor) -> Tensor:
-    """Return columns of small matrices (..., m, n), whose entries are selected one by one.
+def _columns(A: Tensor, k: int, place: int) -> Tensor:
+    """Return the column of A (..., m, n) at a place of every J of length k: (..., m, C(n, k)).
 
-    That is faster than to select along the last dimension.
+    To select single entries is faster than to select along the last dimension.
     """
-    m, n = A.shape[-2:]
-    entries = (n * torch.arange(m, device=A.device)[:, None] + places).flatten()
-    return A.flatten(-2).index_select(-1, entries).view(*A.shape[:-1], len(places))
+    [entries] = _on(A, _entries(*A.shape[-2:], k, place))
+    return A.flatten(-2).index_select(-1, entries).view(*A.shape[:-1], -1)
+
+
+@lru_cache(maxsize=256)
+def _entries(m: int, n: int, k: int, place: int) -> np.ndarray:
+    """Return where in a flat matrix (m, n) the columns of :func:`_columns` are."""
+    entries: np.ndarray = n * np.arange(m)[:, None] + _split(n, k, place)[0]
+    return entries.flatten()
 
 
 @lru_cache(maxsize=256)
