@@ -53,6 +53,16 @@ def test_cauchy_binet(m, n, p, k, seed):
     torch.testing.assert_close(compound(A.T, k), compound(A, k).T)
 
 
+@pytest.mark.parametrize("k", range(5))
+def test_compounds_of_an_empty_batch(k):
+    A = torch.zeros(0, 4, 3, requires_grad=True)
+    minors = compound(A, k)
+    assert minors.shape == (0, comb(4, k), comb(3, k))
+    if 0 < k < 4:
+        minors.sum().backward()
+        assert A.grad.shape == A.shape
+
+
 def test_compound_at_the_ends():
     A = torch.randn(4, 4, dtype=torch.float64)
     assert torch.equal(compound(A, 0), torch.ones(1, 1, dtype=torch.float64))

@@ -133,7 +133,7 @@ def _columns(A: Tensor, k: int, place: int) -> Tensor:
     To select single entries is faster than to select along the last dimension.
     """
     [entries] = _on(A, _entries(*A.shape[-2:], k, place))
-    return A.flatten(-2).index_select(-1, entries).view(*A.shape[:-1], -1)
+    return A.flatten(-2).index_select(-1, entries).view(*A.shape[:-1], comb(A.shape[-1], k))
 
 
 @lru_cache(maxsize=256)

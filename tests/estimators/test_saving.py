@@ -14,6 +14,7 @@ from tests.helpers.saved_models import SAVED_BY_0_1_0, changed
 from tests.helpers.small_fits import SMALL
 
 import pointforms as pf
+from pointforms.estimators import saving
 from pointforms.estimators.saved_values import Attribute, Floats, Names
 
 QUICK = SMALL | {"epochs": 1}
@@ -244,6 +245,24 @@ class TestReplacing:
         with ThreadPoolExecutor(4) as threads:
             assert set(threads.map(save, range(1, 13))) <= set(range(1, 13))
         assert names(tmp_path / "model") == ["model.safetensors"]
+
+    def test_another_may_save_between_two_looks(self, fitted, tmp_path, monkeypatch):
+        """A folder that is empty at the first look and has a model at the next is not foreign."""
+        fitted.save(tmp_path / "other")
+        (folder := tmp_path / "model").mkdir()
+
+        def another_saves_after(look):
+            def call(*args):
+                result = look(*args)
+                shutil.copy(tmp_path / "other" / "model.safetensors", folder)
+                return result
+
+            return call
+
+        for look in ("_is_empty", "_holds_model"):
+            monkeypatch.setattr(saving, look, another_saves_after(getattr(saving, look)))
+        fitted.save(folder)
+        assert pf.load(folder).get_params() == fitted.get_params()
 
     @pytest.mark.parametrize("name", ["notes.txt", "model.safetensors", "estimator.json"])
     def test_other_folders_are_left_alone(self, name, fitted, tmp_path):

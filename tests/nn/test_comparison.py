@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd import grad, gradcheck, gradgradcheck
 from torch.func import functional_call, vmap
+from torch.utils._pytree import tree_map
 
 from pointforms.exterior import compound
 from pointforms.geometry.pairs import centre_weights, factor_of_pairs
@@ -105,9 +106,8 @@ ROUTES += [("pairs", 1), ("own pairs", 1)]
 ROUTES += [(route, k) for route in ("blocks", "compound", "wedge") for k in (2, 3)]
 
 
-@pytest.mark.parametrize(("route", "degree"), ROUTES)
-def test_gradcheck_of_the_layer(route, degree, monkeypatch):
-    """Every route of every degree, with respect to what the network reads and its parameters."""
+def of_route(route: str, degree: int, monkeypatch) -> tuple[PointForms, FormBatch]:
+    """A layer and a batch that it compares by this route."""
     torch.manual_seed(0)
     kind = "wedge" if route == "wedge" else "dense"
     sees = "own" if route in ("blocks", "own pairs") else "all"
@@ -123,6 +123,13 @@ def test_gradcheck_of_the_layer(route, degree, monkeypatch):
     if route == "metric":
         L = compound(clouds.factor, degree)
         clouds = clouds._replace(metrics={degree: L @ L.mT * clouds.weights[..., None, None]})
+    return layer, clouds
+
+
+@pytest.mark.parametrize(("route", "degree"), ROUTES)
+def test_gradcheck_of_the_layer(route, degree, monkeypatch):
+    """Every route of every degree, with respect to what the network reads and its parameters."""
+    layer, clouds = of_route(route, degree, monkeypatch)
     names = [name for name, _ in layer.named_parameters()]
 
     def function(x: Tensor, *values: Tensor) -> Tensor:
@@ -186,3 +193,44 @@ def test_gradients_that_arrive_permuted(order):
     )
     for a, b in zip(ours, expected, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["backward inside", "backward outside"])
+@pytest.mark.parametrize(("route", "degree"), ROUTES)
+def test_autocast(route, degree, inside, monkeypatch):
+    """The network is rounded, but not the comparison; gradients are those of the parameters."""
+    layer, clouds = of_route(route, degree, monkeypatch)
+    layer, clouds = layer.float(), tree_map(Tensor.float, clouds)
+    parameters = list(layer.parameters())
+    C = layer(clouds, clouds.points)
+    expected = grad(C.pow(2).sum(), parameters)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = layer(clouds, clouds.points)
+        loss = rounded.pow(2).sum()
+        if inside:
+            found = grad(loss, parameters)
+    if not inside:
+        found = grad(loss, parameters)
+    assert rounded.dtype == torch.float32
+    assert (rounded - C).norm() < 0.05 * C.norm()
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == torch.float32
+        assert (a - b).norm() < 0.1 * b.norm()
+
+
+@pytest.mark.parametrize("route", [compare, compare_by_metric, compare_by_pairs, compare_by_slots])
+def test_comparisons_are_not_rounded_by_autocast(route):
+    degree = 2 if route is compare_by_slots else 1
+    h, W, bias = (tensor.detach().float() for tensor in last_map(comb(D, degree)))
+    V, mu = batch().factor.float(), batch().weights.float()
+    geometry = {
+        compare: (V, mu),
+        compare_by_metric: (V @ V.mT * mu[..., None, None],),
+        compare_by_pairs: [tensor.float() for tensor in pairs()[:3]],
+        compare_by_slots: (V, mu, degree),
+    }[route]
+    with torch.autocast("cpu", torch.bfloat16):
+        found = route(h, W, bias, *geometry)
+        of_half = route(h.bfloat16(), W, bias, *geometry)
+    assert torch.equal(found, route(h, W, bias, *geometry))
+    assert torch.equal(of_half, route(h.bfloat16().float(), W, bias, *geometry))

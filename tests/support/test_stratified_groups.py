@@ -29,3 +29,15 @@ def test_groups_stay_together_and_classes_in_proportion():
     folds = stratified_group_folds(y, groups, 5, seed=3)
     assert all(len(set(folds[groups == group])) == 1 for group in range(30))
     assert np.bincount(folds).tolist() == [24] * 5
+
+
+@pytest.mark.parametrize("count", [-1, 0, 1, 4])
+def test_impossible_counts_are_refused(count):
+    with pytest.raises(ValueError, match=f"^{count} folds of 3 groups: expected 2 to 3$"):
+        stratified_group_folds(np.array([0, 1, 0, 1]), np.array([0, 0, 1, 2]), count, seed=0)
+
+
+@pytest.mark.parametrize(("classes", "groups"), [((4,), (3,)), ((4, 1), (4, 1)), ((), ())])
+def test_other_shapes_are_refused(classes, groups):
+    with pytest.raises(ValueError, match=r"classes have shape \(.*\) and groups \(.*\): expected"):
+        stratified_group_folds(np.zeros(classes), np.zeros(groups), 2, seed=0)

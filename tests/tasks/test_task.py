@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pointforms as pf
+from pointforms.tasks.task import grouped_folds
 
 GROUPS = np.arange(12) // 2
 
@@ -68,3 +69,16 @@ def test_numbers_to_predict_have_grouped_folds(rng):
     assert set(task.folds.tolist()) == {0, 1, 2, 3}
     for group in range(4):
         assert len(set(task.folds[task.groups == group].tolist())) == 1
+
+
+@pytest.mark.parametrize("labels", [np.arange(12) % 2, np.linspace(0, 1, 12)])
+@pytest.mark.parametrize("folds", [-1, 0, 1])
+def test_fewer_than_two_folds_are_refused(labels, folds):
+    with pytest.raises(ValueError, match=f"^folds={folds}: expected at least 2$"):
+        grouped_folds(labels, GROUPS, seed=0, folds=folds)
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_no_clouds_have_no_folds(kind):
+    with pytest.raises(ValueError, match="no clouds to divide into folds"):
+        grouped_folds(np.zeros(0, kind), np.zeros(0), seed=0)

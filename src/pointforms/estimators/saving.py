@@ -101,7 +101,8 @@ def check_target(target: Path) -> None:
     """Raise an error if a model cannot be saved here, because something else is."""
     if target.exists() and not target.is_dir():
         raise ValueError(f"{str(target)!r} is a file: expected a folder")
-    if target.is_dir() and not (_holds_model(target) or _is_empty(target)):
+    # empty first: a model that another process saves meanwhile is then found by the second look
+    if target.is_dir() and not (_is_empty(target) or _holds_model(target)):
         raise ValueError(f"{str(target)!r} holds something else: choose an empty folder")
 
 

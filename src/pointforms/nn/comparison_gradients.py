@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from inspect import signature
 from math import comb
 from typing import Any
@@ -22,6 +23,27 @@ def _with_signature(function: Callable[..., Any]) -> Callable[..., Any]:
     """Keep the signature of a function, which torch would find out again in every call."""
     function.__signature__ = signature(function)  # type: ignore[attr-defined]
     return function
+
+
+def casts_by_itself(tensor: Tensor) -> bool:
+    """Return whether torch.autocast chooses the precision of products on this tensor's device."""
+    device = tensor.device.type
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+
+
+def _backward(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a backward pass in the precision of the forward one; without a gradient, of None."""
+
+    @wraps(function)
+    def run(ctx: Any, g: Tensor | None, *others: Any) -> tuple[Tensor | None, ...]:
+        if g is None:
+            return (None,) * len(ctx.needs_input_grad)
+        if not casts_by_itself(g):
+            return function(ctx, g, *others)  # type: ignore[no-any-return]
+        with torch.autocast(g.device.type, enabled=False):
+            return function(ctx, g, *others)  # type: ignore[no-any-return]
+
+    return run
 
 
 class ByFactor(torch.autograd.Function):
@@ -55,9 +77,8 @@ class ByFactor(torch.autograd.Function):
         ctx.save_for_backward(*inputs, *output[1:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor | None, *of_weighted: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        if g is None:
-            return (None,) * len(ctx.needs_input_grad)
+    @_backward
+    def backward(ctx: Any, g: Tensor, *of_weighted: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         h, W, bias, *geometry = ctx.saved_tensors
         geometry, weighted = geometry[: -len(of_weighted)], geometry[-len(of_weighted) :]
         if torch.is_grad_enabled():
@@ -100,9 +121,8 @@ class ByPairs(torch.autograd.Function):
     setup_context = ByFactor.setup_context
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor | None, *of_pulled: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        if g is None:
-            return (None,) * len(ctx.needs_input_grad)
+    @_backward
+    def backward(ctx: Any, g: Tensor, *of_pulled: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         h, W, bias, *geometry = ctx.saved_tensors
         geometry, pulled = geometry[: -len(of_pulled)], geometry[-len(of_pulled) :]
         if torch.is_grad_enabled():
@@ -154,9 +174,8 @@ class ByMetric(torch.autograd.Function):
         ctx.save_for_backward(*last, *inputs[4:], *output[1:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor | None, *of_products: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        if g is None:
-            return (None,) * len(ctx.needs_input_grad)
+    @_backward
+    def backward(ctx: Any, g: Tensor, *of_products: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         h, W, bias, *metrics = ctx.saved_tensors
         metrics, products = metrics[: -len(of_products)], metrics[-len(of_products) :]
         if torch.is_grad_enabled():
@@ -212,9 +231,8 @@ class BySlots(torch.autograd.Function):
         ctx.save_for_backward(*tensors, *output[1:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor | None, _: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        if g is None:
-            return (None,) * len(ctx.needs_input_grad)
+    @_backward
+    def backward(ctx: Any, g: Tensor, _: Any) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         h, W, bias, M, mu, kept = ctx.saved_tensors
         D, degree, again = M.shape[-2], ctx.degree, torch.is_grad_enabled()
         in_bands = slots.in_bands(W, bias, D, degree)

@@ -22,7 +22,7 @@ def stratified_group_folds(
     groups : ndarray, shape (N,)
         Its group.
     count : int
-        Number of folds, at most that of the groups.
+        Number of folds: at least 2, and at most that of the groups.
     seed : int
         Seed of the order of the groups.
 
@@ -36,8 +36,16 @@ def stratified_group_folds(
     >>> stratified_group_folds(np.array([0, 0, 1, 1]), np.array([5, 6, 5, 6]), 2, seed=0)
     array([1, 0, 1, 0])
     """
+    classes, groups = np.asarray(classes), np.asarray(groups)
+    if classes.ndim != 1 or classes.shape != groups.shape:
+        raise ValueError(
+            f"classes have shape {classes.shape} and groups {groups.shape}: expected one class and "
+            "one group of each item"
+        )
     _, codes, of_class = np.unique(classes, return_inverse=True, return_counts=True)
     names, members = np.unique(groups, return_inverse=True)
+    if not 2 <= count <= len(names):
+        raise ValueError(f"{count} folds of {len(names)} groups: expected 2 to {len(names)}")
     of_group = np.zeros((len(names), len(of_class)))
     np.add.at(of_group, (members, codes), 1)
     order = np.arange(len(names))

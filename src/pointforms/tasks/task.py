@@ -289,10 +289,14 @@ def grouped_folds(
     seed : int
         Seed of the assignment.
     folds : int, default 5
-        Number of folds.
+        Number of folds, at least 2.
     names : sequence of str, optional
         Names of the classes, for messages.
     """
+    if folds < 2:
+        raise ValueError(f"folds={folds}: expected at least 2")
+    if not len(labels):
+        raise ValueError("no clouds to divide into folds: expected clouds of at least 2 groups")
     if np.asarray(labels).dtype.kind == "f":
         from sklearn.model_selection import GroupKFold
 
