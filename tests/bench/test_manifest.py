@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import product
 
 import pytest
@@ -252,6 +252,19 @@ def test_equal_budgets_are_those_of_every_baseline():
     rows = read_manifest("equal-budget").rows()
     baselines = {name for name in models.names() if not name.startswith("npf-")}
     assert {row.model for row in rows if not row.model.startswith("npf-")} == baselines
+
+
+@pytest.mark.parametrize("name", ["equal-budget", "real"])
+def test_equal_budgets_reach_the_weight_decay_of_the_registry(name):
+    """No network is given only weight decays on one side of the one that was chosen for it."""
+    rows = defaultdict(list)
+    for row in read_manifest(name).rows():
+        chosen = getattr(models.make(row.model), "weight_decay", None)
+        if chosen is not None:
+            rows[row.model, chosen].append(row.options.get("weight_decay", chosen))
+    assert len(rows) >= 5
+    for (_, chosen), tried in rows.items():
+        assert min(tried) <= chosen <= max(tried)
 
 
 def test_a_manifest_without_a_task():
