@@ -213,8 +213,8 @@ def _fill_slots(coefficients: Tensor, factor: Tensor, degree: int) -> Tensor:
         source, sign = _on(T, *_unfolding(D, degree - j))
         (increasing,) = _on(T, _increasing(r, j))
         # T as a matrix from the rest J to the slot i, antisymmetric: zero where i is in J
-        unfolded = T.index_select(-1, source).view(n, l, -1, rest, D) * sign.to(T.dtype)
-        filled = (unfolded.view(n, -1, D) @ factor).view(n, l, comb(r, j), rest, r)
+        unfolded = T.index_select(-1, source).view(n, l, comb(r, j), rest, D) * sign.to(T.dtype)
+        filled = (unfolded.flatten(1, 3) @ factor).view(n, l, comb(r, j), rest, r)
         T = filled.movedim(-1, 3).flatten(2, 3).index_select(2, increasing)
     return T.squeeze(-1)
 

@@ -11,7 +11,7 @@ from torch.autograd import grad, gradcheck, gradgradcheck
 from torch.func import functional_call, vmap
 from torch.utils._pytree import tree_map
 
-from pointforms.exterior import compound
+from pointforms.exterior import compound, pull
 from pointforms.geometry.pairs import centre_weights, factor_of_pairs
 from pointforms.nn import point_forms
 from pointforms.nn.batches import FormBatch
@@ -234,3 +234,39 @@ def test_comparisons_are_not_rounded_by_autocast(route):
         of_half = route(h.bfloat16(), W, bias, *geometry)
     assert torch.equal(found, route(h, W, bias, *geometry))
     assert torch.equal(of_half, route(h.bfloat16().float(), W, bias, *geometry))
+
+
+@pytest.mark.parametrize(("route", "degree"), ROUTES)
+def test_no_clouds(route, degree, monkeypatch):
+    """A batch without clouds has no matrices and zero gradients: one process of many may get it."""
+    layer, clouds = of_route(route, degree, monkeypatch)
+    none = tree_map(lambda tensor: tensor[:0], clouds)
+    C = layer(none, none.points)
+    assert C.shape == (0, FORMS, FORMS)
+    C.sum().backward()
+    assert all(p.grad is None or not p.grad.any() for p in layer.parameters())
+
+
+@pytest.mark.parametrize(("route", "degree"), [("factor", 1), ("metric", 1), ("pairs", 1)])
+def test_compiled(route, degree, monkeypatch):
+    """torch.compile traces the routes of 1-forms, and their gradients."""
+    layer, clouds = of_route(route, degree, monkeypatch)
+    parameters = list(layer.parameters())
+    torch._dynamo.reset()
+    C = layer(clouds, clouds.points)
+    traced = torch.compile(layer, backend="aot_eager")(clouds, clouds.points)
+    torch.testing.assert_close(traced, C)
+    of_traced, of_C = (grad(one.pow(2).sum(), parameters) for one in (traced, C))
+    for a, b in zip(of_traced, of_C, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+def test_blocks_are_not_rounded_by_autocast(degree, monkeypatch):
+    layer, clouds = of_route("blocks", degree, monkeypatch)
+    layer, clouds = layer.float(), tree_map(Tensor.float, clouds)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = layer(clouds, clouds.points)
+        rounded = layer.network(clouds.points.flatten(0, 1)).float()
+    pulled = pull(rounded, clouds.factor.flatten(0, 1), degree, "slots").unflatten(0, (B, N))
+    torch.testing.assert_close(found, compare_pulled(pulled, clouds.weights))

@@ -82,3 +82,10 @@ def test_fewer_than_two_folds_are_refused(labels, folds):
 def test_no_clouds_have_no_folds(kind):
     with pytest.raises(ValueError, match="no clouds to divide into folds"):
         grouped_folds(np.zeros(0, kind), np.zeros(0), seed=0)
+
+
+@pytest.mark.parametrize(("labels", "groups"), [((3,), (4,)), ((4, 1), (4, 1)), ((), ())])
+@pytest.mark.parametrize("kind", [int, float])
+def test_folds_need_one_label_and_one_group_of_each_cloud(labels, groups, kind):
+    with pytest.raises(ValueError, match=r"labels have shape \(.*\) and groups \(.*\): expected"):
+        grouped_folds(np.zeros(labels, kind), np.zeros(groups, int), seed=0)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from itertools import permutations
 from math import prod
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from pointforms.nn import slots
-from pointforms.nn.comparison_gradients import (
-    ByFactor,
-    ByMetric,
-    ByPairs,
-    BySlots,
-    casts_by_itself,
-    pulled_by_pairs,
-)
+from pointforms.nn.comparison_gradients import ByFactor, ByMetric, ByPairs, BySlots, pulled_by_pairs
+from pointforms.nn.full_precision import in_full_precision
 
 # A determinant is summed over all permutations of up to this many slots: 4! = 24.
 _MAX_WEDGE_DEGREE = 4
@@ -29,24 +20,7 @@ _MAX_WEDGE_DEGREE = 4
 _MANY = 2
 
 
-def _in_full_precision(comparison: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Compare in the precision of the second argument, under torch.autocast too.
-
-    Half precision serves the network before. It is too coarse for sums over the points of a cloud,
-    and for determinants.
-    """
-
-    @wraps(comparison)
-    def run(values: Tensor, second: Tensor, *others: Any) -> Tensor:
-        if not casts_by_itself(values):
-            return comparison(values, second, *others)
-        with torch.autocast(values.device.type, enabled=False):
-            return comparison(values.to(second.dtype), second, *others)
-
-    return run
-
-
-@_in_full_precision
+@in_full_precision
 def compare(hidden: Tensor, weight: Tensor, bias: Tensor, *geometry: Tensor) -> Tensor:
     """Compare forms through the compound factor: C_ab = Σ_p μ(p) (F_a ΛᵏV)(p) · (F_b ΛᵏV)(p).
 
@@ -74,7 +48,7 @@ def compare(hidden: Tensor, weight: Tensor, bias: Tensor, *geometry: Tensor) -> 
     return ByFactor.apply(hidden.flatten(0, -2), weight, bias, *geometry)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
-@_in_full_precision
+@in_full_precision
 def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, *metrics: Tensor) -> Tensor:
     """Compare forms through the weighted k-th Gram matrices (B, n, C, C) = μ ΛᵏV ΛᵏVᵀ of each part.
 
@@ -84,7 +58,7 @@ def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, *metrics: Te
     return ByMetric.apply(hidden.flatten(0, -2), weight, bias, 1, *metrics)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
-@_in_full_precision
+@in_full_precision
 def compare_by_pairs(hidden: Tensor, weight: Tensor, bias: Tensor, *geometry: Tensor) -> Tensor:
     """Compare 1-forms through positions (B, N, D), and scales and centre weights (B, n, N).
 
@@ -94,7 +68,7 @@ def compare_by_pairs(hidden: Tensor, weight: Tensor, bias: Tensor, *geometry: Te
     return ByPairs.apply(hidden.flatten(0, -2), weight, bias, *geometry)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
-@_in_full_precision
+@in_full_precision
 def compare_by_slots(
     hidden: Tensor, weight: Tensor, bias: Tensor, factor: Tensor, weights: Tensor, degree: int
 ) -> Tensor:
@@ -117,7 +91,7 @@ def compare_by_slots(
     return BySlots.apply(hidden, weight, bias, factor, weights, degree, False)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
-@_in_full_precision
+@in_full_precision
 def compare_coefficients(F: Tensor, geometry: Tensor, weights: Tensor | None) -> Tensor:
     """Compare forms given by their coefficients F (B, n, l, C).
 
@@ -131,20 +105,20 @@ def compare_coefficients(F: Tensor, geometry: Tensor, weights: Tensor | None) ->
     return torch.einsum("bnxc,bnyc->bxy", pulled * weights[..., None, None], pulled)
 
 
-@_in_full_precision
+@in_full_precision
 def compare_coefficients_by_pairs(F: Tensor, *geometry: Tensor) -> Tensor:
     """Compare 1-forms given by their coefficients F (B, n, l, D), as :func:`compare_by_pairs`."""
     pulled = pulled_by_pairs(F, *geometry)
     return torch.einsum("bnxc,bnyc->bxy", pulled, pulled)
 
 
-@_in_full_precision
+@in_full_precision
 def compare_pulled(pulled: Tensor, weights: Tensor) -> Tensor:
     """Compare forms already contracted with the factor, Y (B, n, l, c): C = Σ_p μ(p) Y(p) Y(p)ᵀ."""
     return torch.einsum("bn,bnxy->bxy", weights, pulled @ pulled.mT)
 
 
-@_in_full_precision
+@in_full_precision
 def compare_wedges(
     one_forms: Tensor, factor: Tensor, weights: Tensor, forms: int, degree: int
 ) -> Tensor:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from pointforms.nn import slots
 from pointforms.nn.batches import split_points
+from pointforms.nn.full_precision import casts_by_itself
 
 # Up to this many coefficients per form, products of single entries, at all points at once, are
 # faster than products of small matrices.
@@ -23,12 +24,6 @@ def _with_signature(function: Callable[..., Any]) -> Callable[..., Any]:
     """Keep the signature of a function, which torch would find out again in every call."""
     function.__signature__ = signature(function)  # type: ignore[attr-defined]
     return function
-
-
-def casts_by_itself(tensor: Tensor) -> bool:
-    """Return whether torch.autocast chooses the precision of products on this tensor's device."""
-    device = tensor.device.type
-    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 
 def _backward(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -161,8 +156,9 @@ class ByMetric(torch.autograd.Function):
         l = W.shape[-2] // comb(metrics[0].shape[-2], degree)
         K, s, *Z = _products(h, W, bias, degree, metrics)
         *stack, B, _ = s.shape
-        C = K.view(*stack, B * l, -1) @ W.reshape(*stack, l, -1).mT
-        C = C + s.view(*stack, B * l, -1) @ bias.view(*stack, l, -1).mT
+        W, bias = W.reshape(*stack, l, -1), bias.view(*stack, l, -1)
+        C = K.view(*stack, B * l, W.shape[-1]) @ W.mT
+        C = C + s.view(*stack, B * l, bias.shape[-1]) @ bias.mT
         C = C.view(*stack, B, l, l)
         return 0.5 * (C + C.mT), K, s, *Z
 
@@ -188,8 +184,9 @@ class ByMetric(torch.autograd.Function):
         maps = each.split([_clouds(own) for own in Z], -3)
         grad_h = [(own @ A).flatten(-3, -2) for own, A in zip(Z, maps, strict=True)]
         sums = both.transpose(-3, -2).reshape(*stack, l, B * l)  # over clouds and forms at once
-        grad_W = (sums @ K.view(*stack, B * l, -1)).view(W.shape)
-        grad_bias = (sums @ s.view(*stack, B * l, -1)).flatten(-2)
+        width = s.shape[-1] // l
+        grad_W = (sums @ K.view(*stack, B * l, width * W.shape[-1])).view(W.shape)
+        grad_bias = (sums @ s.view(*stack, B * l, width)).flatten(-2)
         return _joined(grad_h, -2), grad_W, grad_bias, None, *[None] * len(metrics)
 
     vmap = staticmethod(lambda info, in_dims, *args: _stacked(ByMetric, info, in_dims, args))
@@ -343,13 +340,13 @@ def _pushed_by_pairs(parts: Sequence[tuple[Tensor, Tensor]], forms: int) -> Tens
     rows = [A.shape[:2].numel() for A, _ in parts]
     joined = x.new_empty(sum(rows), x.shape[-1])
     for (A, x), own in zip(parts, joined.split(rows), strict=True):
-        torch.bmm(A, x, out=own.view(*A.shape[:2], -1))
+        torch.bmm(A, x, out=own.view(*A.shape[:2], x.shape[-1]))
     return joined.view(-1, forms * x.shape[-1])
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
     """Return a b, of the shape of a, in the order of its dimensions in memory."""
-    if torch.is_grad_enabled():
+    if torch.is_grad_enabled() or torch.compiler.is_compiling():
         return (a * b).contiguous()
     return torch.mul(a, b, out=a.new_empty(a.shape))
 

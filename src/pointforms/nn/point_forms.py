@@ -25,6 +25,7 @@ from pointforms.nn.comparison import (
     compare_pulled,
     compare_wedges,
 )
+from pointforms.nn.full_precision import in_full_precision
 from pointforms.nn.own_coefficients import OwnCoefficients
 from pointforms.support.options import shown
 
@@ -201,7 +202,7 @@ class PointForms(nn.Module):
 
         def pulled(points: Tensor, factor: Tensor) -> Tensor:
             coefficients = functional_call(self.network, state, (points,))
-            return pull(coefficients, factor, self.degree, "slots")
+            return in_full_precision(pull)(coefficients, factor, self.degree, "slots")
 
         blocks = [
             checkpoint(pulled, p, v, use_reentrant=False)

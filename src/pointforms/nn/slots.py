@@ -96,7 +96,8 @@ def pull(F: Tensor, M: Tensor, degree: int, out: Tensor | None = None) -> Tensor
         part.unflatten(1, (-1, band.width)) @ L[:, -band.width :]
         for band, part in zip(bands, parts, strict=True)
     ]
-    S = (filled[0] if len(filled) == 1 else torch.cat(filled, 1)).view(points, D - degree + 1, -1)
+    S = filled[0] if len(filled) == 1 else torch.cat(filled, 1)
+    S = S.view(points, D - degree + 1, l * comb(r, degree - 1))
     T = (M[:, : D - degree + 1].mT @ S).flatten(1)
     y, *terms, last = (T.index_select(1, _on(places, T)) for places in _slots(r, degree, l))
     for t, term in enumerate(terms, start=1):
@@ -107,11 +108,12 @@ def pull(F: Tensor, M: Tensor, degree: int, out: Tensor | None = None) -> Tensor
 def push(y: Tensor, V: Tensor, degree: int) -> Tensor:
     """Apply the transpose of :func:`pull`: from (P, l C(r, k)) to coefficients in bands."""
     points, (D, r) = len(y), V.shape[-2:]
-    l = y.shape[1] // comb(r, degree)
+    l, rest = y.shape[1] // comb(r, degree), comb(r, degree - 1)
     L = compound(V[:, 1:], degree - 1)
     back, sign = (_on(table, y) for table in _way_back(r, degree, l))
     T = y.index_select(1, back).mul_(sign)
-    S = (V[:, : D - degree + 1] @ T.view(points, r, -1)).view(points, (D - degree + 1) * l, -1)
+    S = V[:, : D - degree + 1] @ T.view(points, r, l * rest)
+    S = S.view(points, (D - degree + 1) * l, rest)
     bands = _bands(D, degree)
     parts = zip(bands, S.split([band.height * l for band in bands], 1), strict=True)
     filled = [(part @ L[:, -band.width :].mT).flatten(1) for band, part in parts]

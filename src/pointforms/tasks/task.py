@@ -295,9 +295,15 @@ def grouped_folds(
     """
     if folds < 2:
         raise ValueError(f"folds={folds}: expected at least 2")
+    labels, groups = np.asarray(labels), np.asarray(groups)
+    if labels.ndim != 1 or labels.shape != groups.shape:
+        raise ValueError(
+            f"labels have shape {labels.shape} and groups {groups.shape}: expected one label and "
+            "one group of each cloud"
+        )
     if not len(labels):
         raise ValueError("no clouds to divide into folds: expected clouds of at least 2 groups")
-    if np.asarray(labels).dtype.kind == "f":
+    if labels.dtype.kind == "f":
         from sklearn.model_selection import GroupKFold
 
         assigned = np.empty(len(labels), dtype=np.int64)
@@ -314,4 +320,4 @@ def grouped_folds(
             name = repr(names[label]) if names is not None else str(label)
             raise ValueError(f"class {name} has clouds of 1 group only: expected at least 2 groups")
         folds = min(folds, count)
-    return stratified_group_folds(np.asarray(labels), groups, folds, seed)
+    return stratified_group_folds(labels, groups, folds, seed)

@@ -1,0 +1,43 @@
+"""Functions that keep the precision of their tensors under torch.autocast.
+
+Half precision serves the networks. It is too coarse for sums over the points of a cloud, and for
+determinants, whose terms cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce, wraps
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def casts_by_itself(tensor: Tensor) -> bool:
+    """Return whether torch.autocast chooses the precision of products on this tensor's device."""
+    device = tensor.device.type
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+
+
+def in_full_precision(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function that computes in the highest precision of its tensors, under autocast too.
+
+    Its backward pass does so as well if it runs outside of autocast, as torch advises, or has its
+    own gradient.
+    """
+
+    @wraps(function)
+    def run(*args: Any, **named: Any) -> Tensor:
+        tensors = [arg for arg in (*args, *named.values()) if isinstance(arg, Tensor)]
+        if not casts_by_itself(tensors[0]):
+            return function(*args, **named)
+        dtype = reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
+
+        def cast(arg: Any) -> Any:
+            return arg.to(dtype) if isinstance(arg, Tensor) else arg
+
+        with torch.autocast(tensors[0].device.type, enabled=False):
+            return function(*map(cast, args), **{name: cast(arg) for name, arg in named.items()})
+
+    return run
