@@ -1,7 +1,8 @@
 """The paper's four sweeps: how long they are planned to take, and how long fits drawn from them do.
 
 `python -m benchmarks study` trains 40 fits that are drawn at random, as their sweeps would: two
-processes on two cores, the seeds of a fold together, on an otherwise idle machine.
+processes on two cores, the seeds of a fold together, on an otherwise idle machine. 20 others, drawn
+before, tell how fast the machine is.
 `python -m benchmarks.study costs FILE.jsonl` measures fits of all tasks and models, goes on where
 an earlier call stopped, and prints the costs for src/pointforms/bench/typical_costs.toml.
 """
@@ -23,7 +24,7 @@ from benchmarks.tables import Results
 from pointforms.bench import LocalEngine, Store, read_manifest, run
 from pointforms.bench.fitting import fit_unit
 from pointforms.bench.fitting import prepare as prepare_unit
-from pointforms.bench.plan import cost_name, estimate_seconds, plan
+from pointforms.bench.plan import Paces, cost_name, estimate_seconds, paces_of, plan
 from pointforms.bench.records import Unit
 from pointforms.bench.selection import is_point_form
 from pointforms.paper.organoids.catalogue import VARIABLE, prepared_folder, use_folder
@@ -55,7 +56,7 @@ def all_units() -> list[Unit]:
     return [unit for name in SWEEPS for unit in read_manifest(name).units()]
 
 
-def drawn_units(count: int = 40, seed: int = 0) -> list[Unit]:
+def drawn_units(count: int, seed: int) -> list[Unit]:
     """Return the units of fits that are drawn at random from all fits of the sweeps."""
     units = all_units()
     sizes = [len(unit.fits) for unit in units]
@@ -81,8 +82,8 @@ def measured_units() -> list[Unit]:
     return chosen
 
 
-def seconds_per_fit(units: list[Unit], path: Path) -> dict[tuple[str, str], float]:
-    """Train units, and return the mean seconds of their fits, by row and fold."""
+def seconds_per_fit(units: list[Unit], path: Path) -> tuple[dict[tuple[str, str], float], Paces]:
+    """Train units; return the mean seconds of their fits, by row and fold, and their paces."""
     with Store(path) as store:
         outcome = run(
             list(dict.fromkeys(units)), store, LocalEngine(WORKERS), "Costs", advance=_tell
@@ -94,7 +95,8 @@ def seconds_per_fit(units: list[Unit], path: Path) -> dict[tuple[str, str], floa
         for record in store.records(predictions=False):
             if (record.row.key, record.fold, record.seed) in wanted:
                 found.setdefault((record.row.key, str(record.fold)), []).append(record.seconds)
-    return {key: sum(values) / len(values) for key, values in found.items()}
+        paces = paces_of(store.seconds())
+    return {key: mean(values) for key, values in found.items()}, paces
 
 
 def _tell(fits: int) -> None:
@@ -142,13 +144,17 @@ def main() -> list[str]:
             hours += planned.wall_seconds(WORKERS) / 3600
             results.note(name, "planned", duration(planned.wall_seconds(WORKERS)))
         results.add("all four sweeps", "planned hours", hours, 72.0)
-        units = drawn_units()
-        seconds = seconds_per_fit(units, Path(folder) / "drawn.db")
+        _, paces = seconds_per_fit(drawn_units(20, seed=1), Path(folder) / "earlier.db")
+        units = drawn_units(40, seed=0)
+        seconds, _ = seconds_per_fit(units, Path(folder) / "drawn.db")
         took = sum(seconds[unit.row.key, str(unit.fits[0][0])] for unit in units)
-        expected = sum(estimate_seconds(unit.row, 1) for unit in units)
+        typical, expected = (
+            sum(estimate_seconds(unit.row, 1, known) for unit in units) for known in (None, paces)
+        )
     case = f"{len(units)} fits drawn at random"
     results.note(case, "seconds", f"{took:.0f}")
-    results.note(case, "planned seconds", f"{expected:.0f}")
+    results.note(case, "seconds by typical costs", f"{typical:.0f}")
+    results.note(case, "planned after 20 others", f"{expected:.0f}")
     results.add(case, "|measured / planned - 1|", abs(took / expected - 1), 0.2)
     results.print()
     return results.missed

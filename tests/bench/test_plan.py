@@ -15,6 +15,8 @@ from pointforms.bench.records import Row
 from pointforms.bench.sweep import Sweep
 from pointforms.models import names
 
+GCN = ("colocated", "gcn")
+
 
 @pytest.fixture
 def manifest() -> Manifest:
@@ -70,16 +72,45 @@ def test_fits_of_other_rows_are_not_done(manifest):
     assert plan(manifest, [(other.key, 0, 0)]).total.done == 0
 
 
+def typical(task: str, model: str, **size: int) -> float:
+    return estimate_seconds(Row(task, model, **size), 1)
+
+
 def test_measured_times_come_first(manifest):
-    found = plan(manifest, measured={("colocated", "gcn"): 7.0, ("density-shift", "gcn"): 1e9})
+    found = plan(manifest, measured={Row("colocated", "gcn"): (3, 7.0)})
     assert (found.total.measured, found.total.left) == (6, 24)
-    assert [line.seconds for line in found.lines if line.measured] == [42.0]
+    assert [line.seconds for line in found.lines if line.measured] == [pytest.approx(42.0)]
+
+
+def test_fits_of_other_sizes_are_scaled(manifest):
+    small = Row("colocated", "gcn", {"epochs": 6}, clouds=30, points=64)
+    expected = estimate_seconds(small, 1)
+    measured = {small: (1, 3 * expected), Row("colocated", "gcn"): (1, 3 * typical(*GCN))}
+    found = plan(manifest, measured=measured)
+    (line,) = (line for line in found.lines if line.measured)
+    assert line.seconds == pytest.approx(6 * 3 * typical(*GCN))
+
+
+def test_earlier_fits_tell_how_fast_the_machine_is(manifest):
+    """Of the same task if there are any, else of all; files, whose size is not known, do not."""
+    paces = {("colocated", "gcn"): 2.0, ("singlecell", "mlp"): 4.0, ("cells.csv", "mlp"): 1e9}
+    for row, pace in (
+        (Row("colocated", "gcn"), 2),
+        (Row("colocated", "npf-tri-1"), 2),
+        (Row("circles-vs-lines", "npf-tri-1"), 3),
+        (Row("cells.csv", "gcn"), 1e9),
+    ):
+        assert estimate_seconds(row, 5, paces) == pytest.approx(pace * estimate_seconds(row, 5))
+    measured = {Row(*GCN): (4, 10 * typical(*GCN))}
+    assert plan(manifest, measured=measured).total.seconds == pytest.approx(
+        10 * plan(manifest).total.seconds
+    )
 
 
 def test_workers_share_the_time_but_not_a_unit(manifest):
-    pairs = [(line.task, line.model) for line in plan(manifest).lines]
-    found = plan(manifest, measured=dict.fromkeys(pairs, 1.0))
-    assert [found.wall_seconds(n) for n in (1, 2, 8, 1000)] == [24.0, 12.0, 3.0, 3.0]
+    found = plan(manifest, measured=dict.fromkeys(manifest.rows(), (1, 1.0)))
+    expected = [pytest.approx(seconds) for seconds in (24.0, 12.0, 3.0, 3.0)]
+    assert [found.wall_seconds(n) for n in (1, 2, 8, 1000)] == expected
     with pytest.raises(ValueError, match="workers=0"):
         found.wall_seconds(0)
 
@@ -109,11 +140,12 @@ def test_every_model_has_a_cost():
 def test_table(manifest):
     console = Console(file=StringIO(), width=120)
     title = replace(manifest, title="[bold]Small")
-    made = plan(title, measured={("colocated", "gcn"): 1800.0})
+    made = plan(title, measured={Row(*GCN): (1, 1800.0)})
     console.print(plan_table(made, workers=2).terminal())
     text = " ".join(console.file.getvalue().split())
     assert "[bold]Small" in text
     assert "3.0 h" in text
     assert "4 rows, 24 fits, of which 24 are left" in text
     assert "with 2 workers" in text
-    assert "The times of 6 fits are estimated from earlier ones, those of 18 are guessed" in text
+    assert "The times of 6 fits are estimated from earlier ones of their model and task" in text
+    assert "those of 18 are guessed (~) from typical costs" in text

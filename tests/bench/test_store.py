@@ -104,7 +104,7 @@ def test_records_go_by_row_fold_and_seed(store):
 def test_mean_seconds_are_of_fits_that_succeeded(store):
     store.finish(None, [record(0, 0, seconds=1.0), record(0, 1, seconds=3.0), record(0, 2)])
     store.finish(None, [record(0, 3, error="x", seconds=100.0)])
-    assert store.seconds() == {("circles-vs-lines", "npf-tri-1"): 2.0}
+    assert store.seconds() == {ROW: (2, 2.0)}
 
 
 def test_a_finished_fit_stays_and_a_failed_one_is_replaced(store):

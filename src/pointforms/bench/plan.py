@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from statistics import median
 from typing import Any, NamedTuple
 
 from pointforms.bench.manifest import Manifest
@@ -18,7 +20,10 @@ from pointforms.support.formatting import duration
 from pointforms.support.table import Column, Table
 from pointforms.tasks.catalogue import full_size
 
-Measured = Mapping[tuple[str, str], float]
+#: The number of earlier fits of rows, and their mean seconds.
+Measured = Mapping[Row, tuple[int, float]]
+#: How long fits took, compared with their typical costs, by task and model.
+Paces = Mapping[tuple[str, str], float]
 _TYPICAL_TASK, _OTHER_MODELS = "circles-vs-lines", "other models"
 
 
@@ -36,8 +41,8 @@ class PlanLine:
     left : int
         Number of fits that will be trained. A unit with a missing fit is trained as a whole.
     measured : int
-        Number of those whose time is known from earlier fits of the model on the task. The times
-        of the others are guesses.
+        Number of those whose time is estimated from earlier fits of the model on the task. The
+        times of the others are guesses.
     seconds : float
         Estimated time of the fits that are left, one after another.
     """
@@ -93,7 +98,7 @@ def plan(
     done : collection of tuples (row.key, fold, seed), default ()
         Fits that are already in the store.
     measured : mapping, optional
-        Mean seconds per fit of earlier fits, by (task, model).
+        Number and mean seconds of earlier fits, by row. They also tell how fast this machine is.
 
     Examples
     --------
@@ -102,7 +107,7 @@ def plan(
     >>> quick.rows, quick.fits, quick.left
     (48, 96, 96)
     """
-    done, known = set(done), measured or {}
+    done, paces = set(done), paces_of(measured or {})
     lines: dict[tuple[str, str], PlanLine] = {}
     total, longest = PlanLine("all"), 0.0
     seen: set[Row] = set()
@@ -111,14 +116,14 @@ def plan(
         pair = (row.task, row.model)
         stored = sum((row.key, *fit) in done for fit in unit.fits)
         left = fits if stored < fits else 0
-        seconds = estimate_seconds(row, left, known)
+        seconds = estimate_seconds(row, left, paces)
         longest = max(longest, seconds)
         for line in (lines.setdefault(pair, PlanLine(*pair)), total):
             line.rows += row not in seen
             line.fits += fits
             line.done += stored
             line.left += left
-            line.measured += left if pair in known else 0
+            line.measured += left if pair in paces else 0
             line.seconds += seconds
         seen.add(row)
     tasks = list(dict.fromkeys(task for task, _ in lines))
@@ -126,14 +131,43 @@ def plan(
     return Plan(manifest.title, tuple(ordered), total, longest)
 
 
-def estimate_seconds(row: Row, fits: int, measured: Measured | None = None) -> float:
+def paces_of(measured: Measured) -> dict[tuple[str, str], float]:
+    """Return how long earlier fits took, compared with their typical costs, by task and model.
+
+    Parameters
+    ----------
+    measured : mapping
+        Number and mean seconds of fits, by row.
+    """
+    taken: defaultdict[tuple[str, str], float] = defaultdict(float)
+    typical: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for row, (fits, seconds) in measured.items():
+        pair = (row.task, row.model)
+        taken[pair] += fits * seconds
+        typical[pair] += fits * _typical_seconds(row)
+    return {pair: taken[pair] / typical[pair] for pair in taken}
+
+
+def estimate_seconds(row: Row, fits: int, paces: Paces | None = None) -> float:
     """Return the seconds that a number of fits of a row take one worker.
 
-    The estimate is the mean of earlier fits of the model on the task, where there are any.
-    Otherwise it comes from a table of this package, in proportion to clouds, points and epochs.
+    A table of this package has typical costs, for any clouds, points and epochs. They are
+    multiplied by the pace of earlier fits: of the same model on the same task; or else the median
+    pace of other models on the task; or else that of all tasks whose size is known.
     """
-    if measured and (row.task, row.model) in measured:
-        return fits * measured[row.task, row.model]
+    return fits * _typical_seconds(row) * _pace(row, paces or {})
+
+
+def _pace(row: Row, paces: Paces) -> float:
+    if (row.task, row.model) in paces:
+        return paces[row.task, row.model]
+    of_task = [pace for (task, _), pace in paces.items() if task == row.task]
+    others = of_task or [pace for (task, _), pace in paces.items() if full_size(task)]
+    return median(others) if others else 1.0
+
+
+def _typical_seconds(row: Row) -> float:
+    """Return what one fit of a row takes by the table, in proportion to clouds, points, epochs."""
     costs = typical_costs()
     of_model = costs.get(row.model) or costs.get(cost_name(row)) or costs[_OTHER_MODELS]
     task = row.task if row.task in of_model else _TYPICAL_TASK
@@ -141,7 +175,7 @@ def estimate_seconds(row: Row, fits: int, measured: Measured | None = None) -> f
     epochs = default(row.model, "epochs")
     if epochs:
         seconds *= row.options.get("epochs", epochs) / epochs
-    return fits * seconds
+    return seconds
 
 
 def cost_name(row: Row) -> str:
@@ -210,7 +244,8 @@ def plan_table(plan: Plan, workers: int = 1) -> Table:
     note = (
         f"{total.rows} rows, {total.fits} fits, of which {total.left} are left: about "
         f"{duration(plan.wall_seconds(workers))} with {crew}. The times of {total.measured} fits "
-        f"are estimated from earlier ones, those of {total.left - total.measured} are guessed (~)."
+        f"are estimated from earlier ones of their model and task, those of "
+        f"{total.left - total.measured} are guessed (~) from typical costs."
     )
     sums = {column.key: column.read(total) for column in _COLUMNS}
     sums["seconds_left"] = TimeLeft(total.seconds)

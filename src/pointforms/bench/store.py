@@ -235,13 +235,16 @@ class Store(StoreFile):
         except (ValueError, TypeError) as error:  # SQLite does not check what is inside a page
             raise damaged(self.path, f"a record cannot be read: {error}") from error
 
-    def seconds(self) -> dict[tuple[str, str], float]:
-        """Return the mean seconds per fit, by task and model."""
-        rows = self._query(
-            "SELECT task, model, avg(seconds) FROM fits WHERE error IS NULL "
-            "AND seconds IS NOT NULL GROUP BY task, model"
+    def seconds(self) -> dict[Row, tuple[int, float]]:
+        """Return the number and the mean seconds of fits that did not fail, by row."""
+        found = self._query(
+            "SELECT row, count(*), avg(seconds) FROM fits WHERE error IS NULL "
+            "AND seconds IS NOT NULL GROUP BY row"
         )
-        return {(task, model): mean for task, model, mean in rows}
+        try:
+            return {Row.from_key(key): (fits, mean) for key, fits, mean in found}
+        except (ValueError, TypeError) as error:
+            raise damaged(self.path, f"a row cannot be read: {error}") from error
 
 
 def _packed(value: Any) -> Any:
