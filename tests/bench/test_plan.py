@@ -10,7 +10,14 @@ from rich.console import Console
 
 from pointforms import models
 from pointforms.bench.manifest import Manifest, read_manifest
-from pointforms.bench.plan import cost_name, estimate_seconds, plan, plan_table, typical_costs
+from pointforms.bench.plan import (
+    cost_name,
+    estimate_seconds,
+    paces_of,
+    plan,
+    plan_table,
+    typical_costs,
+)
 from pointforms.bench.records import Row
 from pointforms.bench.sweep import Sweep
 from pointforms.models import names
@@ -82,29 +89,41 @@ def test_measured_times_come_first(manifest):
     assert [line.seconds for line in found.lines if line.measured] == [pytest.approx(42.0)]
 
 
-def test_fits_of_other_sizes_are_scaled(manifest):
-    small = Row("colocated", "gcn", {"epochs": 6}, clouds=30, points=64)
-    expected = estimate_seconds(small, 1)
-    measured = {small: (1, 3 * expected), Row("colocated", "gcn"): (1, 3 * typical(*GCN))}
-    found = plan(manifest, measured=measured)
-    (line,) = (line for line in found.lines if line.measured)
-    assert line.seconds == pytest.approx(6 * 3 * typical(*GCN))
+def test_fits_of_another_size_are_not_those_of_this_one(manifest):
+    small = Row(*GCN, clouds=30, points=64)
+    found = plan(manifest, measured={small: (1, 50.0)})
+    assert found.total.measured == 0
+    assert found.total.seconds == plan(manifest).total.seconds
 
 
 def test_earlier_fits_tell_how_fast_the_machine_is(manifest):
-    """Of the same task if there are any, else of all; files, whose size is not known, do not."""
-    paces = {("colocated", "gcn"): 2.0, ("singlecell", "mlp"): 4.0, ("cells.csv", "mlp"): 1e9}
-    for row, pace in (
-        (Row("colocated", "gcn"), 2),
-        (Row("colocated", "npf-tri-1"), 2),
-        (Row("circles-vs-lines", "npf-tri-1"), 3),
-        (Row("cells.csv", "gcn"), 1e9),
-    ):
-        assert estimate_seconds(row, 5, paces) == pytest.approx(pace * estimate_seconds(row, 5))
     measured = {Row(*GCN): (4, 10 * typical(*GCN))}
-    assert plan(manifest, measured=measured).total.seconds == pytest.approx(
-        10 * plan(manifest).total.seconds
-    )
+    once = plan(manifest).total.seconds
+    assert plan(manifest, measured=measured).total.seconds == pytest.approx(10 * once)
+
+
+def test_short_fits_and_files_say_nothing_about_others():
+    """Most of the time of a trial on few clouds is not proportional to anything."""
+    trial = Row(*GCN, clouds=20, points=16)
+    quick = Row("circles-vs-lines", "gcn", {"epochs": 1})
+    file = Row("cells.csv", "gcn")
+    paces = paces_of(dict.fromkeys((trial, quick, file), (1, 10000.0)))
+    assert paces.machine == 1
+    assert estimate_seconds(trial, 3, paces) == pytest.approx(3e4)
+    assert estimate_seconds(file, 3, paces) == pytest.approx(3e4)
+    assert estimate_seconds(Row(*GCN), 1, paces) == typical(*GCN)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        Row("colocated", "a-model-of-another-version"),
+        Row("colocated", "gcn", {"epochs": 0}),
+        Row("colocated", "gcn", {"epochs": None}),
+    ],
+)
+def test_fits_that_cannot_be_compared_are_passed_over(row, manifest):
+    assert plan(manifest, measured={row: (1, 2.0)}) == plan(manifest)
 
 
 def test_workers_share_the_time_but_not_a_unit(manifest):

@@ -270,3 +270,15 @@ def test_blocks_are_not_rounded_by_autocast(degree, monkeypatch):
         rounded = layer.network(clouds.points.flatten(0, 1)).float()
     pulled = pull(rounded, clouds.factor.flatten(0, 1), degree, "slots").unflatten(0, (B, N))
     torch.testing.assert_close(found, compare_pulled(pulled, clouds.weights))
+
+
+@pytest.mark.parametrize(("route", "degree"), ROUTES)
+def test_many_gradients_at_once(route, degree, monkeypatch):
+    """Rows of a Jacobian by one batched backward pass are those of single ones."""
+    layer, clouds = of_route(route, degree, monkeypatch)
+    x = clouds.points.requires_grad_()
+    C = layer(clouds, x)
+    rows = torch.eye(C.numel(), dtype=C.dtype).view(-1, *C.shape)
+    batched = vmap(lambda row: grad(C, x, row, retain_graph=True)[0])(rows)
+    for row, found in zip(rows, batched, strict=True):
+        torch.testing.assert_close(found, grad(C, x, row, retain_graph=True)[0])

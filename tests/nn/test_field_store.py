@@ -38,6 +38,14 @@ class TestStore:
         torch.testing.assert_close(batch.weights.sum(1), torch.ones(2, dtype=torch.float64))
         assert torch.equal(batch.points[0], fields[2].points[rows[0]])
 
+    @pytest.mark.parametrize("way", ["gather", "gather_parts"])
+    def test_a_batch_has_clouds(self, fields, way):
+        gather = getattr(FieldStore(fields), way)
+        with pytest.raises(
+            ValueError, match=r"index has shape \(0,\): expected at least one cloud"
+        ):
+            gather(torch.zeros(0, dtype=torch.long))
+
     def test_moments(self, fields):
         store = FieldStore(fields, dtype=torch.float64)
         mean, scale = store.moments([0, 2])

@@ -41,3 +41,10 @@ def test_impossible_counts_are_refused(count):
 def test_other_shapes_are_refused(classes, groups):
     with pytest.raises(ValueError, match=r"classes have shape \(.*\) and groups \(.*\): expected"):
         stratified_group_folds(np.zeros(classes), np.zeros(groups), 2, seed=0)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_too_few_groups_are_refused(count):
+    message = f"^items of {count} groups: folds need at least 2 groups$"
+    with pytest.raises(ValueError, match=message):
+        stratified_group_folds(np.zeros(count), np.zeros(count), 2, seed=0)

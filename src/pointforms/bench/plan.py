@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from statistics import median
 from typing import Any, NamedTuple
 
 from pointforms.bench.manifest import Manifest
@@ -22,9 +21,9 @@ from pointforms.tasks.catalogue import full_size
 
 #: The number of earlier fits of rows, and their mean seconds.
 Measured = Mapping[Row, tuple[int, float]]
-#: How long fits took, compared with their typical costs, by task and model.
-Paces = Mapping[tuple[str, str], float]
 _TYPICAL_TASK, _OTHER_MODELS = "circles-vs-lines", "other models"
+# Shorter fits say little about others: most of their time does not depend on what they train.
+_TELLING_SECONDS = 1.0
 
 
 @dataclass
@@ -41,8 +40,8 @@ class PlanLine:
     left : int
         Number of fits that will be trained. A unit with a missing fit is trained as a whole.
     measured : int
-        Number of those whose time is estimated from earlier fits of the model on the task. The
-        times of the others are guesses.
+        Number of those whose time is estimated from earlier fits of the model on the task, of the
+        same size. The times of the others are guesses.
     seconds : float
         Estimated time of the fits that are left, one after another.
     """
@@ -123,7 +122,7 @@ def plan(
             line.fits += fits
             line.done += stored
             line.left += left
-            line.measured += left if pair in paces else 0
+            line.measured += left if _kind(row) in paces.own else 0
             line.seconds += seconds
         seen.add(row)
     tasks = list(dict.fromkeys(task for task, _ in lines))
@@ -131,39 +130,60 @@ def plan(
     return Plan(manifest.title, tuple(ordered), total, longest)
 
 
-def paces_of(measured: Measured) -> dict[tuple[str, str], float]:
-    """Return how long earlier fits took, compared with their typical costs, by task and model.
+class Paces(NamedTuple):
+    """How many times longer than typical earlier fits took.
+
+    Attributes
+    ----------
+    own : mapping
+        By task, model, and the numbers of clouds, points and epochs that a row asks for.
+    machine : float
+        All fits together, of tasks whose size is known.
+    """
+
+    own: Mapping[tuple[Any, ...], float]
+    machine: float = 1.0
+
+
+def paces_of(measured: Measured) -> Paces:
+    """Compare the times of earlier fits with their typical costs.
 
     Parameters
     ----------
     measured : mapping
         Number and mean seconds of fits, by row.
     """
-    taken: defaultdict[tuple[str, str], float] = defaultdict(float)
-    typical: defaultdict[tuple[str, str], float] = defaultdict(float)
+    own: defaultdict[tuple[Any, ...], list[tuple[float, float]]] = defaultdict(list)
+    telling = []
     for row, (fits, seconds) in measured.items():
-        pair = (row.task, row.model)
-        taken[pair] += fits * seconds
-        typical[pair] += fits * _typical_seconds(row)
-    return {pair: taken[pair] / typical[pair] for pair in taken}
+        if row.model not in MODELS or not row.options.get("epochs", True):
+            continue  # of another version, or not of this library
+        typical = _typical_seconds(row)
+        both = (fits * seconds, fits * typical)
+        own[_kind(row)].append(both)
+        if typical >= _TELLING_SECONDS and full_size(row.task):
+            telling.append(both)
+    machine = _ratio(telling) if telling else 1.0
+    return Paces({kind: _ratio(pairs) for kind, pairs in own.items()}, machine)
+
+
+def _kind(row: Row) -> tuple[Any, ...]:
+    return row.task, row.model, row.clouds, row.points, row.options.get("epochs")
+
+
+def _ratio(pairs: Sequence[tuple[float, float]]) -> float:
+    return sum(taken for taken, _ in pairs) / sum(typical for _, typical in pairs)
 
 
 def estimate_seconds(row: Row, fits: int, paces: Paces | None = None) -> float:
     """Return the seconds that a number of fits of a row take one worker.
 
-    A table of this package has typical costs, for any clouds, points and epochs. They are
-    multiplied by the pace of earlier fits: of the same model on the same task; or else the median
-    pace of other models on the task; or else that of all tasks whose size is known.
+    A table of this package has typical costs, which follow the numbers of clouds, points and
+    epochs. They are multiplied by the pace of earlier fits: of the same model on the same task with
+    the same numbers, or else of all together.
     """
-    return fits * _typical_seconds(row) * _pace(row, paces or {})
-
-
-def _pace(row: Row, paces: Paces) -> float:
-    if (row.task, row.model) in paces:
-        return paces[row.task, row.model]
-    of_task = [pace for (task, _), pace in paces.items() if task == row.task]
-    others = of_task or [pace for (task, _), pace in paces.items() if full_size(task)]
-    return median(others) if others else 1.0
+    pace = 1.0 if paces is None else paces.own.get(_kind(row), paces.machine)
+    return fits * _typical_seconds(row) * pace
 
 
 def _typical_seconds(row: Row) -> float:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import signature
+from itertools import chain
 from math import comb
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 
 from pointforms.nn import slots
 from pointforms.nn.batches import split_points
@@ -21,13 +23,13 @@ _FEW = 6
 
 
 def _with_signature(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Keep the signature of a function, which torch would find out again in every call."""
+    """Keep the signature of a function, so that torch does not inspect it on every call."""
     function.__signature__ = signature(function)  # type: ignore[attr-defined]
     return function
 
 
 def _backward(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a backward pass in the precision of the forward one; without a gradient, of None."""
+    """Run a backward pass without autocast; without a gradient, return None for every input."""
 
     @wraps(function)
     def run(ctx: Any, g: Tensor | None, *others: Any) -> tuple[Tensor | None, ...]:
@@ -235,7 +237,9 @@ class BySlots(torch.autograd.Function):
         in_bands = slots.in_bands(W, bias, D, degree)
         last, last_bias = (W, bias) if ctx.metric else in_bands
         mixing = (g + g.mT).unsqueeze(1) * mu[..., None, None]  # of each point: (B, n, l, l)
-        grad_W, grad_bias, grad_h = torch.zeros_like(last), torch.zeros_like(last_bias), []
+        # zeros of the gradient, which may be many at once
+        grad_W, grad_bias = g.new_zeros(last.shape), g.new_zeros(last_bias.shape)
+        grad_h = []
         blocks = slots.split_in_blocks(M, degree, len(W), h, mixing)
         for (h_, mixing_, M_), y in zip(blocks, kept.split(len(blocks[0][0])), strict=True):
             if again:
@@ -332,7 +336,7 @@ def _pulled_by_pairs(
 
 def _pushed_by_pairs(parts: Sequence[tuple[Tensor, Tensor]], forms: int) -> Tensor:
     """Return the products A x (..., B, n l, D) of all parts, point after point: (..., P, l D)."""
-    if torch.is_grad_enabled() or parts[0][0].ndim > 3:
+    if parts[0][0].ndim > 3 or not _may_write_in_place(*chain.from_iterable(parts)):
         products = _joined([_apply(A, x).flatten(-3, -2) for A, x in parts], -2)
         Z: Tensor = products.unflatten(-2, (-1, forms)).flatten(-2)
         return Z
@@ -345,10 +349,20 @@ def _pushed_by_pairs(parts: Sequence[tuple[Tensor, Tensor]], forms: int) -> Tens
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """Return a b, of the shape of a, in the order of its dimensions in memory."""
-    if torch.is_grad_enabled() or torch.compiler.is_compiling():
+    """Return a · b, of the shape of a, as a contiguous tensor."""
+    if not _may_write_in_place(a, b):
         return (a * b).contiguous()
     return torch.mul(a, b, out=a.new_empty(a.shape))
+
+
+def _may_write_in_place(*tensors: Tensor) -> bool:
+    """Return whether a product of tensors can be written to given memory.
+
+    That is impossible where autograd, torch.compile or torch.vmap look on.
+    """
+    if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        return False
+    return not any(map(is_functorch_wrapped_tensor, tensors))
 
 
 def _weighted(pulled: Sequence[Tensor], measures: Sequence[Tensor]) -> list[Tensor]:

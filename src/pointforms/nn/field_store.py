@@ -230,6 +230,7 @@ class FieldStore(PointStore):
         FormBatch
             Padded to the largest of the clouds.
         """
+        _check_some(index)
         place, _ = self.places(index, rows)
         if rows is None and self._size:  # whole clouds are copied faster than their points
             own = index.to(self.sizes.device)
@@ -283,6 +284,7 @@ class FieldStore(PointStore):
         index : Tensor of int, shape (..., B)
             The clouds, by ascending size.
         """
+        _check_some(index)
         count, on_host = min(self.parts, index.shape[-1]), index.cpu()
         clouds = on_host.tensor_split(count, -1)
         shapes = [(own.shape[-1], int(self._host_sizes[own].max())) for own in clouds]
@@ -332,3 +334,9 @@ class FieldStore(PointStore):
         """Return a factor that takes no memory, and shows in results if it is used all the same."""
         nan = self.weights.new_full((), torch.nan)
         return nan.expand(*shape, self.features, self.rank)
+
+
+def _check_some(index: Tensor) -> None:
+    """Raise an error unless a batch has clouds."""
+    if not index.numel():
+        raise ValueError(f"index has shape {tuple(index.shape)}: expected at least one cloud")
