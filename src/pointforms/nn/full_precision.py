@@ -23,8 +23,8 @@ def casts_by_itself(tensor: Tensor) -> bool:
 def in_full_precision(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return a function that computes in the highest precision of its tensors, under autocast too.
 
-    Its backward pass does so as well if it runs outside of autocast, as torch advises, or has its
-    own gradient.
+    So does its backward pass, if it runs outside of autocast, as torch advises, or if the function
+    has a gradient of its own. Second derivatives keep the precision outside of autocast only.
     """
 
     @wraps(function)
