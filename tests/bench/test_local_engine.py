@@ -150,7 +150,7 @@ def test_a_run_that_is_ended_after_its_worker_has_not_failed(scratch, monkeypatc
     worker = local_engine._Worker(scratch, "cpu")
     worker.channel, theirs = mp.Pipe()
     theirs.close()
-    end = {"join": lambda: None, "terminate": lambda: None, "exitcode": -signal.SIGTERM}
+    end = {"pid": 1, "join": lambda: None, "terminate": lambda: None, "exitcode": -signal.SIGTERM}
 
     def begin():
         worker.process, worker.job = SimpleNamespace(**end), local_engine._Job(ENDLESS, scratch)
@@ -213,3 +213,21 @@ def test_a_worker_ends_and_tidies_up_when_the_driver_is_killed(tmp_path):
             driver.wait()
     wait_until(lambda: not alive(worker))
     assert not list(tmp_path.glob("pointforms-*"))
+
+
+@pytest.mark.slow
+def test_a_script_without_a_guard_is_told_what_is_wrong(tmp_path):
+    """Processes import the script that starts them: Python's explanation reaches the user."""
+    (tmp_path / "train.py").write_text(
+        "import os\n"
+        "from pointforms import bench\n"
+        "from pointforms.bench.records import Row, Unit\n"
+        'unit = Unit(Row("colocated", "logistic-regression", clouds=20, points=16), ((0, 0),))\n'
+        'with bench.Store(f"{os.getpid()}.db") as store:\n'
+        "    bench.run([unit], store, bench.LocalEngine(1))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert "if __name__ == '__main__':" in done.stderr
+    assert "AttributeError" not in done.stderr

@@ -170,8 +170,9 @@ class _Worker:
     def stop(self) -> None:
         if self.process is not None:
             self.channel.close()
-            self.process.terminate()
-            self.process.join()
+            if self.process.pid is not None:  # it may have failed to start
+                self.process.terminate()
+                self.process.join()
             self.process = None
 
 
