@@ -14,20 +14,23 @@ import sys
 import tarfile
 import tempfile
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
 from benchmarks.tables import Results
+from pointforms.bench.paired_test import paired_test
+from pointforms.bench.records import Record, Row
 
 ROOT = Path(__file__).parent.parent
 # The last commit of version 0.1.0.
 _OLD = "168f061"
-_OLD_DEFAULTS = {"scale": None, "weight_decay": 1e-3, "neighbors": 32}
-_FOLDS = 5
+_OLD_DEFAULTS: dict[str, object] = {"scale": None, "weight_decay": 1e-3, "neighbors": 32}
+_FOLDS, _SEEDS = 5, 3
 # The baselines that take longest on circles-vs-lines.
 _SLOW = ("pointnet++", "pointnet", "point-transformer", "graph-transformer")
-# Prints processor seconds, epochs and AUROC of a fit.
+# Prints what a fit took, and how well it predicts the test clouds.
 _FIT = """
 import json, sys, time, warnings
 import numpy as np, torch
@@ -36,7 +39,7 @@ import pointforms as pf
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
-model, task, fold, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), json.loads(sys.argv[4])
+model, task, (fold, seed, options) = sys.argv[1], sys.argv[2], map(json.loads, sys.argv[3:])
 if model == "default":
     make = pf.PointFormClassifier
 else:
@@ -48,22 +51,25 @@ else:
     make = partial(make, model)
 task = pf.tasks.load(task)
 train, test = (np.flatnonzero(part) for part in (task.folds != fold, task.folds == fold))
-model = make(random_state=0, **options)
+model = make(random_state=seed, **options)
 clouds = [task.clouds[i] for i in train]
 start = time.process_time()
 model.fit(clouds, task.labels[train], groups=task.groups[train])
 seconds = time.process_time() - start
 predicted = model.predict_proba([task.clouds[i] for i in test])[:, 1]
-print(json.dumps([seconds, len(model.history_), roc_auc_score(task.labels[test], predicted)]))
+auroc = roc_auc_score(task.labels[test], predicted)
+print(json.dumps([seconds, len(model.history_), auroc, len(train), len(test)]))
 """
 
 
 class Measured(NamedTuple):
-    """What one fit took, and how well it predicts the test clouds."""
+    """What one fit took, how well it predicts the test clouds, and the numbers of clouds."""
 
     seconds: float
     epochs: int
     auroc: float
+    train_size: int
+    test_size: int
 
 
 def extract(revision: str, folder: Path) -> Path:
@@ -76,10 +82,12 @@ def extract(revision: str, folder: Path) -> Path:
     return folder / "src"
 
 
-def fit(packages: Path, model: str, task: str, fold: int, **options: object) -> Measured:
+def fit(
+    packages: Path, model: str, task: str, fold: int, seed: int = 0, **options: object
+) -> Measured:
     """Train on all other folds in a new process, by the package of some folder."""
     out = subprocess.run(
-        [sys.executable, "-c", _FIT, model, task, str(fold), json.dumps(options)],
+        [sys.executable, "-c", _FIT, model, task, *map(json.dumps, (fold, seed, options))],
         env={**os.environ, "PYTHONPATH": str(packages)},
         check=True,
         capture_output=True,
@@ -89,26 +97,42 @@ def fit(packages: Path, model: str, task: str, fold: int, **options: object) -> 
 
 
 def default_fits(results: Results, old: Path) -> None:
-    """Compare default fits on all folds of rna-velocity."""
-    rows: dict[str, list[Measured]] = {"0.1.0": [], "now": [], "now, options of 0.1.0": []}
-    given = ("default", "rna-velocity")
-    for fold in range(_FOLDS):
-        rows["0.1.0"].append(fit(old, *given, fold))
-        rows["now"].append(fit(ROOT / "src", *given, fold))
-        rows["now, options of 0.1.0"].append(fit(ROOT / "src", *given, fold, **_OLD_DEFAULTS))
-    before, auroc = (
-        mean(getattr(one, name) for one in rows["0.1.0"]) for name in ("seconds", "auroc")
-    )
-    for name, fits in rows.items():
-        case = f"rna-velocity, {name}"
-        seconds = mean(one.seconds for one in fits)
+    """Compare default fits on all folds of rna-velocity, with several seeds."""
+    task = "rna-velocity"
+    versions: dict[str, tuple[Path, dict[str, object]]] = {
+        "0.1.0": (old, {}),
+        "now": (ROOT / "src", {}),
+        "now, options of 0.1.0": (ROOT / "src", _OLD_DEFAULTS),
+    }
+    fits: dict[str, list[Measured]] = {name: [] for name in versions}
+    records: dict[str, list[Record]] = {name: [] for name in versions}
+    for fold, seed in product(range(_FOLDS), range(_SEEDS)):
+        for name, (packages, options) in versions.items():
+            one = fit(packages, "default", task, fold, seed, **options)
+            fits[name].append(one)
+            records[name].append(
+                Record(
+                    Row(task, name),
+                    fold,
+                    seed,
+                    auroc=one.auroc,
+                    train_size=one.train_size,
+                    test_size=one.test_size,
+                )
+            )
+    before = mean(one.seconds for one in fits["0.1.0"])
+    for name, own in fits.items():
+        case = f"{task}, {name}"
+        seconds = mean(one.seconds for one in own)
         results.note(case, "seconds per fit", f"{seconds:.1f}")
-        results.note(case, "epochs", f"{mean(one.epochs for one in fits):.0f}")
+        results.note(case, "epochs", f"{mean(one.epochs for one in own):.0f}")
+        results.note(case, "AUROC", f"{mean(one.auroc for one in own):.4f}")
         if name != "0.1.0":
             results.add(case, "times faster", before / seconds, 2.0, lower=False)
-            below = auroc - mean(one.auroc for one in fits)
-            results.add(case, "AUROC below 0.1.0", below, 0.005)
-        results.note(case, "AUROC", f"{mean(one.auroc for one in fits):.4f}")
+            change = paired_test(records[name], records["0.1.0"])
+            results.add(case, "AUROC below 0.1.0", -change.difference, 0.005)
+            interval = f"{change.difference:+.4f} [{change.low:+.4f}, {change.high:+.4f}]"
+            results.note(case, "AUROC minus that of 0.1.0", f"{interval}, p = {change.p:.2f}")
 
 
 def slow_baselines(results: Results, old: Path) -> None:
