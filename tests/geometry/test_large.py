@@ -8,6 +8,7 @@ import torch
 
 import pointforms as pf
 from pointforms.geometry import neighbors
+from pointforms.geometry.choice import Votes
 from pointforms.geometry.chunked import SearchedLists
 from pointforms.geometry.evidence import Evidence
 from pointforms.geometry.large import large_field
@@ -20,6 +21,7 @@ N = 700
 OPTIONS = {
     "defaults": {},
     "neighbours": {"neighbors": 32},
+    "local PCA": {"neighbors": 32, "dimension": "local-pca"},
     "alpha, projector": {"neighbors": 16, "alpha": 0.7, "spectrum": "projector"},
     "rank": {"neighbors": 20, "dimension": 2, "rank": 2, "density_neighbors": 30},
     "as in the paper": {"neighbors": 24, "dimension": 2, **pf.PAPER_SETTINGS},
@@ -93,11 +95,13 @@ def test_the_field_is_that_of_all_rows_at_once(name, options, large):
 
 
 @pytest.mark.parametrize("name", ["sphere", "copies", "grid"])
-def test_points_count_as_their_weights_say(name, large, rng):
+@pytest.mark.parametrize("dimension", [None, "local-pca"])
+def test_points_count_as_their_weights_say(name, dimension, large, rng):
     X, weights = CLOUDS[name], rng.uniform(0.5, 2.0, size=N)
-    expected = pf.gram_field(X, weights=weights, alpha=0.5)
+    options = {"weights": weights, "alpha": 0.5, "dimension": dimension}
+    expected = pf.gram_field(X, **options)
     large()
-    field = pf.gram_field(X, weights=weights, alpha=0.5)
+    field = pf.gram_field(X, **options)
     assert_same(field, expected)
     assert torch.equal(field.weights, expected.weights)
 
@@ -161,19 +165,44 @@ def test_lists_of_some_rows_are_those_of_all(name, large):
     assert rows == list(range(N))
 
 
-def test_searched_lists_are_used_if_they_are_long_enough(large, monkeypatch):
-    large()
-    widths = []
+@pytest.fixture
+def widths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The widths of all searches of large clouds."""
+    found: list[int] = []
     search = OrderedCloud.search
 
     def counted(self: OrderedCloud, width: int) -> list[torch.Tensor]:
-        widths.append(width)
+        found.append(width)
         return search(self, width)
 
     monkeypatch.setattr(OrderedCloud, "search", counted)
+    return found
+
+
+def test_searched_lists_are_used_if_they_are_long_enough(large, widths):
+    large()
     cloud = torch.from_numpy(CLOUDS["sphere"])
     for k, expected in ((32, [33]), (33, [33, 34])):
         widths.clear()
         settings = pf.GramSettings(neighbors=k, dimension=2)
         large_field(cloud, settings, SearchedLists(OrderedCloud(cloud), 33))
         assert widths == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"neighbors": 32}, [33]),
+        ({"neighbors": 16, "density_neighbors": 40}, [40]),
+        ({"neighbors": 16, "density_neighbors": 5000}, [N]),
+    ],
+)
+def test_local_pca_and_the_field_share_a_search(options, expected, large, widths):
+    large()
+    cloud = torch.from_numpy(CLOUDS["sphere"])
+    settings = pf.GramSettings(dimension="local-pca", **options)
+    votes = Votes([cloud], settings)
+    settings = votes.choose().applied_to(settings)
+    large_field(cloud, settings, votes.lists_in_chunks())
+    assert settings.dimension == 2
+    assert widths == expected

@@ -16,9 +16,10 @@ from torch import Tensor
 
 from pointforms.geometry.batches import batches
 from pointforms.geometry.chunked import SearchedLists
-from pointforms.geometry.dimension import local_pca_dimensions
+from pointforms.geometry.dimension import local_pca_dimension, local_pca_dimensions
 from pointforms.geometry.evidence import CANDIDATES, Evidence
 from pointforms.geometry.neighbors import NeighborLists
+from pointforms.geometry.ordered import OrderedCloud, suits_order
 from pointforms.geometry.projector_angles import PER_DIMENSION, Angles, nearest_rank
 from pointforms.geometry.settings import GramSettings
 from pointforms.geometry.units import own_units
@@ -81,6 +82,7 @@ class Votes:
         self._clouds, self._settings = clouds, settings
         self._ballots: dict[int, _Ballot] = {}
         self._local_pca: dict[int, int] = {}
+        self._searched: SearchedLists | None = None
         self._spreads: dict[int, float] = {}
 
     def choose(self, rows: Sequence[int] | None = None, progress: bool = False) -> Choice:
@@ -118,15 +120,19 @@ class Votes:
 
     def lists(self, k: int) -> NeighborLists | None:
         """Return lists of more than k neighbours of the only cloud, if the choice searched them."""
-        ballot = self._ballots.get(0)
-        evidence = None if ballot is None else ballot.evidence
-        return None if evidence is None else evidence.searched(k)
+        evidence = self._evidence_of_one()
+        if evidence is not None:
+            return evidence.searched(k)
+        return None if self._searched is None else self._searched.longer_than(k)
 
     def lists_in_chunks(self) -> SearchedLists | None:
         """Return the lists of the only cloud, a large one, if the choice searched them."""
+        evidence = self._evidence_of_one()
+        return self._searched if evidence is None else evidence.searched_in_chunks()
+
+    def _evidence_of_one(self) -> Evidence | None:
         ballot = self._ballots.get(0)
-        evidence = None if ballot is None else ballot.evidence
-        return None if evidence is None else evidence.searched_in_chunks()
+        return None if ballot is None else ballot.evidence
 
     def _voters(self, rows: Sequence[int]) -> list[_Ballot]:
         by_size = list(rows)
@@ -152,10 +158,29 @@ class Votes:
         k = self._settings.neighbors
         k = USUAL_NEIGHBORS if k == "auto" else k
         new = [i for i in rows if i not in self._local_pca]
+        if new and self._is_one_large(k):
+            self._local_pca[0] = self._local_pca_of_one(k)
+            new = []
         for batch in batches(self._clouds, new, k):
             clouds = torch.stack([self._clouds[i] for i in batch])
             self._local_pca.update(zip(batch, local_pca_dimensions(clouds, k), strict=True))
         return [self._local_pca[i] for i in rows]
+
+    def _is_one_large(self, k: int) -> bool:
+        """Return whether there is one cloud only, a large one, with more than k points."""
+        if len(self._clouds) > 1:
+            return False
+        [cloud] = self._clouds
+        return k < len(cloud) and suits_order(cloud, self._settings.search)
+
+    def _local_pca_of_one(self, k: int) -> int:
+        """Return the dimension of a large cloud by local PCA; keep lists that its field can use."""
+        [cloud] = self._clouds
+        longest = max(k + 1, self._settings.density_neighbors or 0)
+        searched = SearchedLists(OrderedCloud(cloud), min(longest, len(cloud)))
+        if self._settings.neighbors != "auto":
+            self._searched = searched
+        return int(local_pca_dimension(searched.cloud.points, searched.nearest(k)))
 
 
 class _Ballot:

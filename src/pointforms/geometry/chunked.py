@@ -91,6 +91,10 @@ class SearchedLists:
             last[tied, 0] = shared.sq[0, :, -1]
         return ChunkedLists(self, k, tied, shared, last[:, 0], mass)
 
+    def longer_than(self, k: int) -> NeighborLists | None:
+        """Return the lists as :meth:`whole` does, if they have more than k neighbours."""
+        return self.whole() if self.width > k else None
+
     def whole(self) -> NeighborLists:
         """Return the lists in memory, in the order of the cloud that was given."""
         order, n = self.cloud.order, len(self.cloud)
@@ -105,8 +109,10 @@ class SearchedLists:
 class ChunkedLists:
     """Lists of the k nearest points, where those tied at the last distance share its places.
 
-    Made by :meth:`SearchedLists.nearest`.
+    Made by :meth:`SearchedLists.nearest`. They are read as :class:`NeighborLists` are.
     """
+
+    complete = False
 
     def __init__(
         self,
@@ -131,6 +137,31 @@ class ChunkedLists:
         for rows, index in self._searched.chunks(0, self._k, release):
             sq = self.cloud.squared_distances(index, rows.start)
             yield self._with_ties(rows, sq, index)
+
+    @property
+    def length(self) -> int:
+        """Number of points that each list stands for."""
+        return self._k
+
+    def of_rows(self, rows: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return the indices and shares (1, m, width) of the lists of some rows (1, m)."""
+        index = torch.empty(*rows.shape, self.width, dtype=torch.long)
+        share = None if self._shared is None else index.new_empty(index.shape).to(self.last_sq)
+        for part in self.parts():
+            assert part.rows is not None
+            assert part.index is not None
+            own = (rows >= part.rows.start) & (rows < part.rows.stop)
+            places = rows[own] - part.rows.start
+            if share is None:
+                index[own] = part.index[0, places].long()
+            else:
+                _, wide, shares = part.padded(self.width)
+                index[own], share[own] = wide[0, places].long(), shares[0, places]
+        return index, share
+
+    def sum_of_squares(self) -> Tensor:
+        """Return the weighted sum of the squared distances of each list: (1, n)."""
+        return by_rows(self, NeighborLists.sum_of_squares)
 
     def mean(self, values: Tensor) -> Tensor:
         """Average values (1, n) of the points over each list: (1, n)."""

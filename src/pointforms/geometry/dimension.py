@@ -12,6 +12,7 @@ from torch import Tensor
 
 from pointforms.cloud import CloudLike, as_cloud
 from pointforms.geometry.bandwidth import steepest, wide_exponents
+from pointforms.geometry.chunked import ChunkedLists
 from pointforms.geometry.density import local_scale
 from pointforms.geometry.evidence import Evidence
 from pointforms.geometry.neighbors import BLOCK, NeighborLists, neighbor_lists
@@ -41,7 +42,7 @@ def local_pca_dimensions(points: Tensor, neighbors: int) -> list[int]:
     return [int(d) for d in local_pca_dimension(x, lists).flatten().tolist()]
 
 
-def local_pca_dimension(points: Tensor, lists: NeighborLists) -> Tensor:
+def local_pca_dimension(points: Tensor, lists: NeighborLists | ChunkedLists) -> Tensor:
     """Return d of each cloud: the number of directions in which its neighbourhoods vary.
 
     The eigenvalues of the neighbourhoods' covariances, each divided by the largest, are averaged
@@ -54,7 +55,7 @@ def local_pca_dimension(points: Tensor, lists: NeighborLists) -> Tensor:
     ----------
     points : Tensor, shape (B, n, D)
         Centred clouds.
-    lists : NeighborLists
+    lists : NeighborLists or ChunkedLists
         Neighbour lists of the batch.
 
     Returns
@@ -63,7 +64,7 @@ def local_pca_dimension(points: Tensor, lists: NeighborLists) -> Tensor:
         Whole numbers in the dtype of the points.
     """
     n, D = points.shape[1:]
-    if lists.complete:
+    if isinstance(lists, NeighborLists) and lists.complete:
         lists = nearest(lists, points, min(n, _COMPLETE_NEIGHBORS))
     k = lists.length
     if lists.complete:  # every neighbourhood is the whole cloud
@@ -80,18 +81,18 @@ def local_pca_dimension(points: Tensor, lists: NeighborLists) -> Tensor:
 
 
 def _neighborhoods(
-    points: Tensor, lists: NeighborLists, rows: Tensor
+    points: Tensor, lists: NeighborLists | ChunkedLists, rows: Tensor
 ) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Yield the neighbours of rows (B, m), (B, m', k, D), with their weights (B, m', k)."""
-    assert lists.index is not None
     flat = points.flatten(0, 1)
-    width = lists.index.shape[-1]
+    index, share = lists.of_rows(rows)
+    if share is None:
+        yield flat[index], None
+        return
     # lists with ties can be much longer than others
-    size = rows.shape[1] if lists.share is None else max(1, 4 * BLOCK // (width * flat.shape[-1]))
-    for part in rows.split(size, dim=1):
-        places = part.unsqueeze(-1).expand(-1, -1, width)
-        share = None if lists.share is None else lists.share.gather(1, places)
-        yield flat[lists.index.gather(1, places)], share
+    size = max(1, 4 * BLOCK // (index.shape[-1] * flat.shape[-1]))
+    for part, own in zip(index.split(size, 1), share.split(size, 1), strict=True):
+        yield flat[part], own
 
 
 @lru_cache(maxsize=1024)

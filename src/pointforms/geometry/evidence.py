@@ -116,7 +116,7 @@ class Evidence:
         """Return lists of more than k neighbours of every point, if they were needed."""
         if self._ordered is not None:
             chunked = self.searched_in_chunks()
-            return None if chunked is None or chunked.width <= k else chunked.whole()
+            return None if chunked is None else chunked.longer_than(k)
         if "lists" not in vars(self) or self._points.shape[1] < self._size:
             return None
         return self.lists if self.lists.sq.shape[-1] > k else None

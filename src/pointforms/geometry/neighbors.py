@@ -86,6 +86,16 @@ class NeighborLists:
         """Look up values (B, n) of all points at those that the lists are of."""
         return values if self.rows is None else values[:, self.rows]
 
+    def of_rows(self, rows: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return the indices and shares (B, m, k) of the lists of some rows (B, m) of each cloud.
+
+        The graph must not be complete.
+        """
+        assert self.index is not None
+        places = rows.unsqueeze(-1).expand(-1, -1, self.index.shape[-1])
+        share = None if self.share is None else self.share.gather(1, places)
+        return self.index.gather(1, places), share
+
     def gather(self, values: Tensor) -> Tensor:
         """Look up values (B, n, ...) of the points at their neighbours: (B, n, k, ...)."""
         if self.index is None:
