@@ -97,33 +97,51 @@ def test_fits_of_another_size_are_not_those_of_this_one(manifest):
 
 
 def test_earlier_fits_tell_how_fast_the_machine_is(manifest):
-    measured = {Row(*GCN): (4, 10 * typical(*GCN))}
-    once = plan(manifest).total.seconds
-    assert plan(manifest, measured=measured).total.seconds == pytest.approx(10 * once)
+    circles = ("circles-vs-lines", "gcn")
+    found = plan(manifest, measured={Row(*circles): (4, 10 * typical(*circles))})
+    assert found.total.seconds == pytest.approx(10 * plan(manifest).total.seconds)
+    assert found.pace == pytest.approx(10)
 
 
-def test_short_fits_and_files_say_nothing_about_others():
+def test_fits_that_were_interrupted_do_not_say_how_fast_the_machine_is():
+    rows = [Row("circles-vs-lines", model) for model in ("mlp", "gin", "tdl", "gcn")]
+    measured = {row: (1, 2 * typical(row.task, row.model)) for row in rows}
+    slept = measured | {rows[0]: (1, 36000.0)}
+    assert paces_of(measured).machine == paces_of(slept).machine == pytest.approx(2)
+
+
+def test_short_fits_and_guesses_say_nothing_about_others():
     """Most of the time of a trial on few clouds is not proportional to anything."""
     trial = Row(*GCN, clouds=20, points=16)
     quick = Row("circles-vs-lines", "gcn", {"epochs": 1})
-    file = Row("cells.csv", "gcn")
-    paces = paces_of(dict.fromkeys((trial, quick, file), (1, 10000.0)))
+    file = Row("cells.csv", "gcn", content="1234")
+    real = Row("kidney", "gcn")  # its typical cost is that of another task, by size
+    paces = paces_of(dict.fromkeys((trial, quick, file, real), (1, 10000.0)))
     assert paces.machine == 1
     assert estimate_seconds(trial, 3, paces) == pytest.approx(3e4)
     assert estimate_seconds(file, 3, paces) == pytest.approx(3e4)
     assert estimate_seconds(Row(*GCN), 1, paces) == typical(*GCN)
+    changed = replace(file, content="5678")
+    assert estimate_seconds(changed, 1, paces) == typical("cells.csv", "gcn")
+
+
+def test_the_same_number_of_epochs_may_be_given_or_not():
+    given = Row(*GCN, options={"epochs": models.make("gcn").epochs})
+    paces = paces_of({given: (1, 77.0)})
+    assert estimate_seconds(Row(*GCN), 1, paces) == pytest.approx(77.0)
 
 
 @pytest.mark.parametrize(
-    "row",
+    ("row", "seconds"),
     [
-        Row("colocated", "a-model-of-another-version"),
-        Row("colocated", "gcn", {"epochs": 0}),
-        Row("colocated", "gcn", {"epochs": None}),
+        (Row("colocated", "a-model-of-another-version"), 2.0),
+        *((Row("colocated", "gcn", {"epochs": epochs}), 2.0) for epochs in (0, -5, "10", None)),
+        (Row("colocated", "gcn"), 0.0),
+        (Row("colocated", "gcn"), float("nan")),
     ],
 )
-def test_fits_that_cannot_be_compared_are_passed_over(row, manifest):
-    assert plan(manifest, measured={row: (1, 2.0)}) == plan(manifest)
+def test_fits_that_cannot_be_compared_are_passed_over(row, seconds, manifest):
+    assert plan(manifest, measured={row: (1, seconds)}) == plan(manifest)
 
 
 def test_workers_share_the_time_but_not_a_unit(manifest):
@@ -167,4 +185,10 @@ def test_table(manifest):
     assert "4 rows, 24 fits, of which 24 are left" in text
     assert "with 2 workers" in text
     assert "The times of 6 fits are estimated from earlier ones of their model and task" in text
-    assert "those of 18 are guessed (~) from typical costs" in text
+    assert "those of 18 are guessed (~) from typical costs." in text
+    faster = StringIO()
+    circles = ("circles-vs-lines", "gcn")
+    made = plan(title, measured={Row(*circles): (1, 0.5 * typical(*circles))})
+    Console(file=faster, width=120).print(plan_table(made).terminal())
+    text = " ".join(faster.getvalue().split())
+    assert "from typical costs, × 0.5 by earlier fits on this machine." in text

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -101,10 +102,23 @@ def test_records_go_by_row_fold_and_seed(store):
     assert store.keys() == {(ROW.key, 1, 0), (ROW.key, 0, 1), (Row("colocated", "mlp").key, 0, 0)}
 
 
-def test_mean_seconds_are_of_fits_that_succeeded(store):
-    store.finish(None, [record(0, 0, seconds=1.0), record(0, 1, seconds=3.0), record(0, 2)])
-    store.finish(None, [record(0, 3, error="x", seconds=100.0)])
+def test_mean_seconds_are_of_fits_that_succeeded_here(store, path):
+    run, elsewhere = store.begin("", "local", 1), store.begin("", "local", 1)
+    store.finish(run, [record(0, 0, seconds=1.0), record(0, 1, seconds=3.0), record(0, 2)])
+    store.finish(run, [record(0, 3, error="x", seconds=100.0), record(0, 4, seconds=0.0)])
+    store.finish(None, [record(1, 0, seconds=100.0)])
+    store.finish(elsewhere, [record(1, 1, seconds=100.0)])
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE runs SET machine = 'another' WHERE id = ?", (elsewhere,))
     assert store.seconds() == {ROW: (2, 2.0)}
+
+
+def test_seconds_pass_over_rows_that_cannot_be_read(store, path):
+    store.finish(store.begin("", "local", 1), [record(fold, seconds=2.0) for fold in range(3)])
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE fits SET row = '{\"precision\": 16}' WHERE fold = 1")
+        db.execute("UPDATE fits SET seconds = 'two' WHERE fold = 2")
+    assert store.seconds() == {ROW: (1, 2.0)}
 
 
 def test_a_finished_fit_stays_and_a_failed_one_is_replaced(store):

@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate
+from math import inf
 from typing import Any, NamedTuple
 
 from pointforms.bench.manifest import Manifest
@@ -24,6 +26,9 @@ Measured = Mapping[Row, tuple[int, float]]
 _TYPICAL_TASK, _OTHER_MODELS = "circles-vs-lines", "other models"
 # Shorter fits say little about others: most of their time does not depend on what they train.
 _TELLING_SECONDS = 1.0
+# Fits whose pace is this many times off the median do not say how fast the machine is: they were
+# interrupted, say.
+_FAR_OFF = 4.0
 
 
 @dataclass
@@ -69,12 +74,15 @@ class Plan:
         All of them together.
     longest : float
         Seconds of the longest unit that is left.
+    pace : float
+        How many times their typical costs fits take on this machine, as far as earlier ones tell.
     """
 
     title: str
     lines: tuple[PlanLine, ...]
     total: PlanLine
     longest: float
+    pace: float = 1.0
 
     def wall_seconds(self, workers: int = 1) -> float:
         """Return the estimated time with one core per worker. Workers do not share a unit."""
@@ -97,7 +105,8 @@ def plan(
     done : collection of tuples (row.key, fold, seed), default ()
         Fits that are already in the store.
     measured : mapping, optional
-        Number and mean seconds of earlier fits, by row. They also tell how fast this machine is.
+        Number and mean seconds of earlier fits on this machine, by row. They also tell how fast it
+        is.
 
     Examples
     --------
@@ -127,18 +136,18 @@ def plan(
         seen.add(row)
     tasks = list(dict.fromkeys(task for task, _ in lines))
     ordered = sorted(lines.values(), key=lambda line: tasks.index(line.task))
-    return Plan(manifest.title, tuple(ordered), total, longest)
+    return Plan(manifest.title, tuple(ordered), total, longest, paces.machine)
 
 
 class Paces(NamedTuple):
-    """How many times longer than typical earlier fits took.
+    """How many times their typical costs earlier fits took.
 
     Attributes
     ----------
     own : mapping
-        By task, model, and the numbers of clouds, points and epochs that a row asks for.
+        By the size of the task, the model, and the number of epochs that a row asks for.
     machine : float
-        All fits together, of tasks whose size is known.
+        All of them together, without those whose typical cost is a guess, or is short.
     """
 
     own: Mapping[tuple[Any, ...], float]
@@ -153,26 +162,63 @@ def paces_of(measured: Measured) -> Paces:
     measured : mapping
         Number and mean seconds of fits, by row.
     """
-    own: defaultdict[tuple[Any, ...], list[tuple[float, float]]] = defaultdict(list)
-    telling = []
+    own: defaultdict[tuple[Any, ...], list[_Times]] = defaultdict(list)
+    telling: defaultdict[tuple[Any, ...], list[_Times]] = defaultdict(list)
     for row, (fits, seconds) in measured.items():
-        if row.model not in MODELS or not row.options.get("epochs", True):
+        if row.model not in MODELS or not _is_positive(seconds) or not _has_epochs(row):
             continue  # of another version, or not of this library
         typical = _typical_seconds(row)
-        both = (fits * seconds, fits * typical)
-        own[_kind(row)].append(both)
-        if typical >= _TELLING_SECONDS and full_size(row.task):
-            telling.append(both)
-    machine = _ratio(telling) if telling else 1.0
-    return Paces({kind: _ratio(pairs) for kind, pairs in own.items()}, machine)
+        times = _Times(fits * seconds, fits * typical)
+        own[_kind(row)].append(times)
+        if typical >= _TELLING_SECONDS and row.task in _costs_of(row):
+            telling[_kind(row)].append(times)
+    return Paces(
+        {kind: _sum(times).pace for kind, times in own.items()},
+        _common_pace([_sum(times) for times in telling.values()]),
+    )
+
+
+class _Times(NamedTuple):
+    """Seconds that fits took, and that they typically take."""
+
+    taken: float
+    typical: float
+
+    @property
+    def pace(self) -> float:
+        return self.taken / self.typical
+
+
+def _sum(times: Sequence[_Times]) -> _Times:
+    return _Times(sum(one.taken for one in times), sum(one.typical for one in times))
+
+
+def _common_pace(times: Sequence[_Times]) -> float:
+    """Return the pace of fits together, without those far off the median; 1 without fits."""
+    if not times:
+        return 1.0
+    ordered = sorted(times, key=lambda one: one.pace)
+    half = sum(one.typical for one in ordered) / 2
+    upto = accumulate(one.typical for one in ordered)
+    median = next(one.pace for one, typical in zip(ordered, upto, strict=True) if typical >= half)
+    return _sum([one for one in ordered if median / _FAR_OFF <= one.pace <= median * _FAR_OFF]).pace
 
 
 def _kind(row: Row) -> tuple[Any, ...]:
-    return row.task, row.model, row.clouds, row.points, row.options.get("epochs")
+    return row.size._replace(task_seed=0), row.model, row.options.get("epochs", _epochs(row.model))
 
 
-def _ratio(pairs: Sequence[tuple[float, float]]) -> float:
-    return sum(taken for taken, _ in pairs) / sum(typical for _, typical in pairs)
+def _epochs(model: str) -> Any:
+    return default(model, "epochs")
+
+
+def _has_epochs(row: Row) -> bool:
+    """Return whether a row, which may be of a damaged store, asks for a possible number of them."""
+    return _is_positive(row.options.get("epochs", 1))
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, (int, float)) and 0 < value < inf
 
 
 def estimate_seconds(row: Row, fits: int, paces: Paces | None = None) -> float:
@@ -188,14 +234,19 @@ def estimate_seconds(row: Row, fits: int, paces: Paces | None = None) -> float:
 
 def _typical_seconds(row: Row) -> float:
     """Return what one fit of a row takes by the table, in proportion to clouds, points, epochs."""
-    costs = typical_costs()
-    of_model = costs.get(row.model) or costs.get(cost_name(row)) or costs[_OTHER_MODELS]
+    of_model = _costs_of(row)
     task = row.task if row.task in of_model else _TYPICAL_TASK
     seconds = of_model[task] * _point_count(row) / _point_count(Row(task, row.model))
-    epochs = default(row.model, "epochs")
+    epochs = _epochs(row.model)
     if epochs:
         seconds *= row.options.get("epochs", epochs) / epochs
     return seconds
+
+
+def _costs_of(row: Row) -> dict[str, float]:
+    """Return the typical seconds of a row's model by task."""
+    costs = typical_costs()
+    return costs.get(row.model) or costs.get(cost_name(row)) or costs[_OTHER_MODELS]
 
 
 def cost_name(row: Row) -> str:
@@ -261,11 +312,12 @@ def plan_table(plan: Plan, workers: int = 1) -> Table:
     """
     total = plan.total
     crew = "1 worker" if workers == 1 else f"{workers} workers"
+    pace = "" if plan.pace == 1.0 else f", × {plan.pace:.2g} by earlier fits on this machine"
     note = (
         f"{total.rows} rows, {total.fits} fits, of which {total.left} are left: about "
         f"{duration(plan.wall_seconds(workers))} with {crew}. The times of {total.measured} fits "
         f"are estimated from earlier ones of their model and task, those of "
-        f"{total.left - total.measured} are guessed (~) from typical costs."
+        f"{total.left - total.measured} are guessed (~) from typical costs{pace}."
     )
     sums = {column.key: column.read(total) for column in _COLUMNS}
     sums["seconds_left"] = TimeLeft(total.seconds)

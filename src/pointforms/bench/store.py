@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import fields
 from platform import node
 from typing import Any, Literal
@@ -236,15 +237,22 @@ class Store(StoreFile):
             raise damaged(self.path, f"a record cannot be read: {error}") from error
 
     def seconds(self) -> dict[Row, tuple[int, float]]:
-        """Return the number and the mean seconds of fits that did not fail, by row."""
+        """Return the number and the mean seconds of fits that were trained here, by row.
+
+        Fits that failed, were imported or were trained on another machine do not count, nor do
+        rows that cannot be read: a later version may have written them.
+        """
         found = self._query(
             "SELECT row, count(*), avg(seconds) FROM fits WHERE error IS NULL "
-            "AND seconds IS NOT NULL GROUP BY row"
+            "AND typeof(seconds) = 'real' AND seconds > 0 "
+            "AND run IN (SELECT id FROM runs WHERE machine = ?) GROUP BY row",
+            (machine(),),
         )
-        try:
-            return {Row.from_key(key): (fits, mean) for key, fits, mean in found}
-        except (ValueError, TypeError) as error:
-            raise damaged(self.path, f"a row cannot be read: {error}") from error
+        rows: dict[Row, tuple[int, float]] = {}
+        for key, fits, mean in found:
+            with suppress(ValueError, TypeError):
+                rows[Row.from_key(key)] = fits, mean
+        return rows
 
 
 def _packed(value: Any) -> Any:
