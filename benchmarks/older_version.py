@@ -97,7 +97,11 @@ def fit(
 
 
 def default_fits(results: Results, old: Path) -> None:
-    """Compare default fits on all folds of rna-velocity, with several seeds."""
+    """Compare default fits on all folds of rna-velocity, with several seeds.
+
+    The bound on AUROC is one on its mean. How much of a difference may be chance is told by its
+    interval, which is that of the corrected resampled t-test over the folds.
+    """
     task = "rna-velocity"
     versions: dict[str, tuple[Path, dict[str, object]]] = {
         "0.1.0": (old, {}),

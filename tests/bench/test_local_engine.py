@@ -21,6 +21,7 @@ from pointforms.bench import local_engine
 from pointforms.bench.fitting import preparation
 from pointforms.bench.local_engine import LocalEngine
 from pointforms.bench.records import Row, Unit
+from pointforms.bench.store import Store
 from pointforms.support.scratch import scratch_folder
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks at /proc")
@@ -217,17 +218,23 @@ def test_a_worker_ends_and_tidies_up_when_the_driver_is_killed(tmp_path):
 
 @pytest.mark.slow
 def test_a_script_without_a_guard_is_told_what_is_wrong(tmp_path):
-    """Processes import the script that starts them: Python's explanation reaches the user."""
+    """Training processes import the script, whose store they would wait for."""
     (tmp_path / "train.py").write_text(
-        "import os\n"
         "from pointforms import bench\n"
         "from pointforms.bench.records import Row, Unit\n"
         'unit = Unit(Row("colocated", "logistic-regression", clouds=20, points=16), ((0, 0),))\n'
-        'with bench.Store(f"{os.getpid()}.db") as store:\n'
+        'with bench.Store("fits.db") as store:\n'
         "    bench.run([unit], store, bench.LocalEngine(1))\n"
     )
     done = subprocess.run(
         [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
-    assert "if __name__ == '__main__':" in done.stderr
-    assert "AttributeError" not in done.stderr
+    assert done.returncode == 1
+    assert "RuntimeError: `run` was called while a training process imports" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(
+        "ChildProcessError: a training process could not"
+    )
+    assert done.stderr.count("if __name__ == '__main__':") == 2
+    with Store(tmp_path / "fits.db") as store:
+        assert not store.keys()
+        assert not store.claimed()

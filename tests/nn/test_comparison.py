@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.autograd import grad, gradcheck, gradgradcheck
-from torch.func import functional_call, vmap
+from torch.func import functional_call, vjp, vmap
 from torch.utils._pytree import tree_map
 
 from pointforms.exterior import compound, pull
@@ -259,6 +259,10 @@ def test_compiled(route, degree, monkeypatch):
     of_traced, of_C = (grad(one.pow(2).sum(), parameters) for one in (traced, C))
     for a, b in zip(of_traced, of_C, strict=True):
         torch.testing.assert_close(a, b)
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            traced = torch.compile(layer, backend="aot_eager")(clouds, clouds.points)
+        torch.testing.assert_close(traced, C)
 
 
 @pytest.mark.parametrize("degree", [2, 3])
@@ -282,3 +286,24 @@ def test_many_gradients_at_once(route, degree, monkeypatch):
     batched = vmap(lambda row: grad(C, x, row, retain_graph=True)[0])(rows)
     for row, found in zip(rows, batched, strict=True):
         torch.testing.assert_close(found, grad(C, x, row, retain_graph=True)[0])
+
+
+@pytest.mark.parametrize(("route", "degree"), [one for one in ROUTES if one[0] != "blocks"])
+def test_stacked_networks_with_one_gradient_of_their_matrices(route, degree, monkeypatch):
+    """The gradient that comes back belongs to no model, unlike their parameters."""
+    layer, clouds = of_route(route, degree, monkeypatch)
+    first = {name: p.detach() for name, p in layer.named_parameters()}
+    stacked = {name: torch.stack([p, 0.5 * p]) for name, p in first.items()}
+    one = normal(B, FORMS, FORMS, seed=9)
+
+    def back(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
+        def matrices(p: dict[str, Tensor]) -> Tensor:
+            return functional_call(layer, p, (clouds, clouds.points))
+
+        return vjp(matrices, parameters)[1](one)[0]
+
+    found = vmap(back)(stacked)
+    for i in range(2):
+        expected = back({name: p[i] for name, p in stacked.items()})
+        for name, values in expected.items():
+            torch.testing.assert_close(found[name][i], values)

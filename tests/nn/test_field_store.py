@@ -46,6 +46,12 @@ class TestStore:
         ):
             gather(torch.zeros(0, dtype=torch.long))
 
+    def test_fields_are_gram_fields(self):
+        with pytest.raises(ValueError, match="no Gram fields: expected at least one"):
+            FieldStore([])
+        with pytest.raises(TypeError, match=r"^fields\[0\] is of type int: expected a GramField"):
+            FieldStore([1, 2])
+
     def test_moments(self, fields):
         store = FieldStore(fields, dtype=torch.float64)
         mean, scale = store.moments([0, 2])

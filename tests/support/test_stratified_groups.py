@@ -45,6 +45,6 @@ def test_other_shapes_are_refused(classes, groups):
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_too_few_groups_are_refused(count):
-    message = f"^items of {count} groups: folds need at least 2 groups$"
+    message = f"^number of groups: {count}. Folds need at least 2 groups$"
     with pytest.raises(ValueError, match=message):
         stratified_group_folds(np.zeros(count), np.zeros(count), 2, seed=0)

@@ -89,3 +89,10 @@ def test_no_clouds_have_no_folds(kind):
 def test_folds_need_one_label_and_one_group_of_each_cloud(labels, groups, kind):
     with pytest.raises(ValueError, match=r"labels have shape \(.*\) and groups \(.*\): expected"):
         grouped_folds(np.zeros(labels, kind), np.zeros(groups, int), seed=0)
+
+
+def test_labels_of_fewer_clouds_are_counted_before_folds_are_made():
+    clouds = [np.zeros((3, 2))] * 4
+    message = r"^labels of 'mine' has shape \(3,\): expected one value for each of 4 clouds$"
+    with pytest.raises(ValueError, match=message):
+        pf.tasks.Task("mine", clouds, labels=[0, 1, 0], groups=[0, 1, 2], class_names=("a", "b"))

@@ -35,6 +35,11 @@ from pointforms.support.scratch import remove_folder, scratch_folder
 Finished = tuple[Unit, list[Record]]
 
 _GRACE = 2.0  # seconds between the ends of the processes of a run
+_STARTED = "started"  # what a worker says first
+_CANNOT_START = (
+    "a training process could not start: its error is above. In a script of your own, call `run` "
+    "under `if __name__ == '__main__':`, since training processes import the script"
+)
 
 
 class LocalEngine:
@@ -73,7 +78,9 @@ class LocalEngine:
                     if not busy:
                         return
                     for channel in wait(list(busy)):
-                        yield busy[channel].receive()  # type: ignore[index]
+                        finished = busy[channel].receive()  # type: ignore[index]
+                        if finished is not None:
+                            yield finished
             finally:
                 for worker in crew:
                     worker.stop()
@@ -132,8 +139,10 @@ class _Worker:
         self.scratch, self.device = scratch, device
         self.job: _Job | None = None
         self.process: BaseProcess | None = None
+        self.started = False
 
     def _start(self) -> None:
+        self.started = False
         context = mp.get_context("spawn")
         self.channel, theirs = context.Pipe()
         self.process = context.Process(
@@ -150,22 +159,28 @@ class _Worker:
         with suppress(OSError):  # it died just now, which `receive` reports
             self.channel.send((job.unit, job.file))
 
-    def receive(self) -> Finished:
-        """Return its unit with the records, or with the way in which the process ended."""
-        job, self.job = self.job, None
-        assert job is not None
+    def receive(self) -> Finished | None:
+        """Return its unit with the records, or with how the process ended; None if it started."""
+        assert self.job is not None
         assert self.process is not None
         try:
-            records: list[Record] = self.channel.recv()
+            message: str | list[Record] = self.channel.recv()
         except (EOFError, OSError):
             self.process.join()
             code = self.process.exitcode
             if code == -signal.SIGTERM:  # whoever ends workers ends this process too, in a moment
                 time.sleep(_GRACE)
             self.stop()
+            if not self.started and code == 1:  # an error while it imported its modules
+                raise ChildProcessError(_CANNOT_START) from None
             hint = " (killed: out of memory?)" if code == -9 else ""
-            records = failed(job.unit, f"the training process ended with exit code {code}{hint}")
-        return job.unit, records
+            how = f"the training process ended with exit code {code}{hint}"
+            message = failed(self.job.unit, how)
+        if isinstance(message, str):
+            self.started = True
+            return None
+        job, self.job = self.job, None
+        return job.unit, message
 
     def stop(self) -> None:
         if self.process is not None:
@@ -189,6 +204,7 @@ def _work(channel: Connection, scratch: Path, device: str) -> None:
     watch.start()
     kept: dict[Path, Any] = {}  # the last preparation
     with suppress(EOFError, OSError):  # of the channel: the other end is gone
+        channel.send(_STARTED)
         while True:
             unit, file = channel.recv()
             try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import current_process
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -94,6 +95,9 @@ def run(
     ------
     ValueError, FileNotFoundError
         If a task cannot be read, or has no such fold.
+    RuntimeError, ChildProcessError
+        If a script calls this without `if __name__ == "__main__":`, in the processes that it
+        starts and in itself.
 
     Examples
     --------
@@ -106,6 +110,11 @@ def run(
     >>> outcome.trained
     0
     """
+    if getattr(current_process(), "_inheriting", False):  # it would wait for itself
+        raise RuntimeError(
+            "`run` was called while a training process imports the script that started it: call it "
+            "under `if __name__ == '__main__':`"
+        )
     outcome, start = Outcome(), time.monotonic()
     advance = advance or (lambda fits: None)
     stored = store.keys(failed=not retry)

@@ -65,6 +65,14 @@ class FieldStream:
     @classmethod
     def of(cls, fields: Sequence[GramField]) -> FieldStream:
         """Return a stream of fields that were computed before."""
+        if not len(fields):
+            raise ValueError("no Gram fields: expected at least one")
+        for i, field in enumerate(fields):
+            if not isinstance(field, GramField):
+                raise TypeError(
+                    f"fields[{i}] is of type {type(field).__name__}: expected a GramField, as "
+                    "pf.gram_fields returns them"
+                )
         points = [keep_weights(field.points, field) for field in fields]
         width = max(field.factor.shape[-1] for field in fields)
         pairs = all(field.pairs is not None for field in fields)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from math import prod
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,6 +19,16 @@ _MAX_WEDGE_DEGREE = 4
 # From this many points per cloud and hidden feature on, sums over the points of a cloud are worth
 # their memory.
 _MANY = 2
+
+
+def _applied(comparison: type[torch.autograd.Function], *args: Any) -> Tensor:
+    """Return comparison matrices, without what a gradient needs besides.
+
+    Without gradients, torch.compile cannot trace functions with any number of arguments.
+    """
+    if torch.compiler.is_compiling() and not torch.is_grad_enabled():
+        return comparison.forward(*args)[0]  # type: ignore[no-any-return]
+    return comparison.apply(*args)[0]  # type: ignore[no-any-return, no-untyped-call]
 
 
 @in_full_precision
@@ -45,7 +56,7 @@ def compare(hidden: Tensor, weight: Tensor, bias: Tensor, *geometry: Tensor) -> 
     Tensor, shape (B, l, l)
         Symmetric and positive semidefinite, for the clouds of all parts.
     """
-    return ByFactor.apply(hidden.flatten(0, -2), weight, bias, *geometry)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _applied(ByFactor, hidden.flatten(0, -2), weight, bias, *geometry)
 
 
 @in_full_precision
@@ -55,7 +66,7 @@ def compare_by_metric(hidden: Tensor, weight: Tensor, bias: Tensor, *metrics: Te
     The result equals that of :func:`compare`. One wide product replaces two narrow ones, which is
     cheaper if the factor is more than half as wide as it is high.
     """
-    return ByMetric.apply(hidden.flatten(0, -2), weight, bias, 1, *metrics)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _applied(ByMetric, hidden.flatten(0, -2), weight, bias, 1, *metrics)
 
 
 @in_full_precision
@@ -65,7 +76,7 @@ def compare_by_pairs(hidden: Tensor, weight: Tensor, bias: Tensor, *geometry: Te
     Those of a part follow those of another. The result equals that of :func:`compare`, for the
     factors of :func:`pointforms.geometry.pairs.factor_of_pairs`; the scales have sqrt(μ) in them.
     """
-    return ByPairs.apply(hidden.flatten(0, -2), weight, bias, *geometry)[0]  # type: ignore[no-any-return, no-untyped-call]
+    return _applied(ByPairs, hidden.flatten(0, -2), weight, bias, *geometry)
 
 
 @in_full_precision
@@ -85,10 +96,10 @@ def compare_by_slots(
     if slots.multiplications(D, D, degree) < passes * slots.multiplications(D, r, degree):
         metric = factor @ factor.mT
         if hidden.shape[-2] < _MANY * hidden.shape[-1]:
-            return BySlots.apply(hidden, weight, bias, metric, weights, degree, True)[0]  # type: ignore[no-any-return, no-untyped-call]
+            return _applied(BySlots, hidden, weight, bias, metric, weights, degree, True)
         metric = metric * weights.pow(1 / degree)[..., None, None]  # so that ΛᵏG has μ in it
-        return ByMetric.apply(hidden.flatten(0, 1), weight, bias, degree, metric)[0]  # type: ignore[no-any-return, no-untyped-call]
-    return BySlots.apply(hidden, weight, bias, factor, weights, degree, False)[0]  # type: ignore[no-any-return, no-untyped-call]
+        return _applied(ByMetric, hidden.flatten(0, 1), weight, bias, degree, metric)
+    return _applied(BySlots, hidden, weight, bias, factor, weights, degree, False)
 
 
 @in_full_precision

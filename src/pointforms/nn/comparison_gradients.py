@@ -239,15 +239,15 @@ class BySlots(torch.autograd.Function):
         mixing = (g + g.mT).unsqueeze(1) * mu[..., None, None]  # of each point: (B, n, l, l)
         # zeros of the gradient, which may be many at once
         grad_W, grad_bias = g.new_zeros(last.shape), g.new_zeros(last_bias.shape)
-        grad_h = []
+        grad_h, in_place = [], _may_write_in_place(g, h, W)
         blocks = slots.split_in_blocks(M, degree, len(W), h, mixing)
         for (h_, mixing_, M_), y in zip(blocks, kept.split(len(blocks[0][0])), strict=True):
             if again:
                 y = slots.pull(slots.coefficients(h_, *in_bands), M_, degree).view_as(y)
             mixed = (mixing_ @ y).flatten(1)
             Z = mixed if ctx.metric else slots.push(mixed, M_, degree)
-            grad_W = grad_W.addmm_(Z.mT, h_)
-            grad_bias = grad_bias.add_(Z.sum(0))
+            grad_W = grad_W.addmm_(Z.mT, h_) if in_place else grad_W + Z.mT @ h_
+            grad_bias = grad_bias + Z.sum(0)
             grad_h.append(Z @ last)
         if not ctx.metric:
             grad_W, grad_bias = (slots.from_bands(one, D, degree) for one in (grad_W, grad_bias))

@@ -20,6 +20,11 @@ def casts_by_itself(tensor: Tensor) -> bool:
     return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 
+def _is_rounded(arg: Any) -> bool:
+    """Return whether autocast may round an argument: not if it is an index, say."""
+    return isinstance(arg, Tensor) and arg.is_floating_point()
+
+
 def in_full_precision(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return a function that computes in the highest precision of its tensors, under autocast too.
 
@@ -29,13 +34,13 @@ def in_full_precision(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @wraps(function)
     def run(*args: Any, **named: Any) -> Tensor:
-        tensors = [arg for arg in (*args, *named.values()) if isinstance(arg, Tensor)]
-        if not casts_by_itself(tensors[0]):
+        tensors = [arg for arg in (*args, *named.values()) if _is_rounded(arg)]
+        if not tensors or not casts_by_itself(tensors[0]):
             return function(*args, **named)
         dtype = reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
 
         def cast(arg: Any) -> Any:
-            return arg.to(dtype) if isinstance(arg, Tensor) else arg
+            return arg.to(dtype) if _is_rounded(arg) else arg
 
         with torch.autocast(tensors[0].device.type, enabled=False):
             return function(*map(cast, args), **{name: cast(arg) for name, arg in named.items()})

@@ -45,7 +45,7 @@ def stratified_group_folds(
     _, codes, of_class = np.unique(classes, return_inverse=True, return_counts=True)
     names, members = np.unique(groups, return_inverse=True)
     if len(names) < 2:
-        raise ValueError(f"items of {len(names)} groups: folds need at least 2 groups")
+        raise ValueError(f"number of groups: {len(names)}. Folds need at least 2 groups")
     if not 2 <= count <= len(names):
         raise ValueError(f"{count} folds of {len(names)} groups: expected 2 to {len(names)}")
     of_group = np.zeros((len(names), len(of_class)))

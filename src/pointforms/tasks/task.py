@@ -123,6 +123,7 @@ class Task:
     summary: FileSummary | None = None
 
     def __post_init__(self) -> None:
+        self._check_one_each("labels", "groups")
         if self.folds is None:
             folds = grouped_folds(
                 self.labels,
@@ -152,7 +153,17 @@ class Task:
                     f"{name} of {self.name!r} has shape {np.shape(column)}: expected one value for "
                     f"each of {len(self)} clouds"
                 )
-        for name in ("labels", "groups", "folds", "split"):
+        self._check_one_each("folds", "split")
+        check_folds(self.folds)
+        unknown = sorted(set(self.split.tolist()) - set(PARTS), key=str)
+        if unknown:
+            raise ValueError(f"split has the part {unknown[0]!r}: expected one of {PARTS}")
+        check_kept_together(self.groups, self.folds, "folds")
+        check_kept_together(self.groups, self.split, "parts of the split")
+
+    def _check_one_each(self, *names: str) -> None:
+        """Make attributes arrays, and raise an error unless they have one value for each cloud."""
+        for name in names:
             values = np.asarray(getattr(self, name))
             if values.shape != (len(self),):
                 raise ValueError(
@@ -160,12 +171,6 @@ class Task:
                     f"each of {len(self)} clouds"
                 )
             object.__setattr__(self, name, values)
-        check_folds(self.folds)
-        unknown = sorted(set(self.split.tolist()) - set(PARTS), key=str)
-        if unknown:
-            raise ValueError(f"split has the part {unknown[0]!r}: expected one of {PARTS}")
-        check_kept_together(self.groups, self.folds, "folds")
-        check_kept_together(self.groups, self.split, "parts of the split")
 
     def __len__(self) -> int:
         return len(self.clouds)
