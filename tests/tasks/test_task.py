@@ -95,4 +95,4 @@ def test_labels_of_fewer_clouds_are_counted_before_folds_are_made():
     clouds = [np.zeros((3, 2))] * 4
     message = r"^labels of 'mine' has shape \(3,\): expected one value for each of 4 clouds$"
     with pytest.raises(ValueError, match=message):
-        pf.tasks.Task("mine", clouds, labels=[0, 1, 0], groups=[0, 1, 2], class_names=("a", "b"))
+        pf.tasks.Task("mine", clouds, [0, 1, 0], [0, 1, 2], ("x", "y"), ("a", "b"))
