@@ -184,11 +184,12 @@ def test_table(manifest):
     assert "3.0 h" in text
     assert "4 rows, 24 fits, of which 24 are left" in text
     assert "with 2 workers" in text
-    assert "The times of 6 fits are estimated from earlier ones of their model and task" in text
-    assert "those of 18 are guessed (~) from typical costs." in text
+    assert "Estimated from earlier fits of their model and task: 6 fits." in text
+    assert "Guessed (~) from typical costs: 18 fits." in text
     faster = StringIO()
     circles = ("circles-vs-lines", "gcn")
     made = plan(title, measured={Row(*circles): (1, 0.5 * typical(*circles))})
     Console(file=faster, width=120).print(plan_table(made).terminal())
     text = " ".join(faster.getvalue().split())
-    assert "from typical costs, × 0.5 by earlier fits on this machine." in text
+    assert "Guessed (~) from typical costs, × 0.5 by earlier fits on this machine: 18 fits." in text
+    assert "Estimated from" in text

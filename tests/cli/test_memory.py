@@ -16,3 +16,15 @@ def test_memory_has_one_line_per_degree():
 
 def test_an_unknown_task_is_explained():
     assert "npf memory: no task 'squares'" in refused("memory", "squares")
+
+
+def test_a_file_needs_no_labels(tmp_path, rng):
+    rows = ["sample,x,y"] + [f"s{i % 4},{rng.normal()},{rng.normal()}" for i in range(80)]
+    (tmp_path / "cells.csv").write_text("\n".join(rows))
+    file = str(tmp_path / "cells.csv")
+    assert "--cloud NAME" in refused("memory", file)
+    assert "Memory of Gram fields" in ok("memory", file, "--cloud", "sample")
+
+
+def test_tasks_of_the_catalogue_have_columns_of_their_own():
+    assert "columns are chosen in files only" in refused("memory", "colocated", "--cloud", "x")

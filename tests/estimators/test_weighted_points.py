@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_val_predict
 
 import pointforms as pf
 from pointforms.estimators.batch_centers import learn_batch_centers, without_batches
-from pointforms.estimators.training_clouds import fingerprints
+from pointforms.estimators.fingerprints import fingerprints
 from pointforms.estimators.units import Units
 from pointforms.nn.frames import framed
 from pointforms.nn.point_store import PointStore

@@ -160,6 +160,16 @@ def test_single_points_are_named_or_dropped(table):
         read_file(small, ReadOptions(drop_small=99))
 
 
+def test_clouds_of_equal_points_are_named(table):
+    spoilt = table.copy()
+    columns = ["cd3", "cd4"]
+    for name in ("s2", "s5"):
+        rows = spoilt.cloud == name
+        spoilt.loc[rows, columns] = spoilt.loc[rows, columns].iloc[0].to_numpy()
+    with pytest.raises(ValueError, match=r"^all points of clouds s2, s5 are equal: no geometry"):
+        read_file(spoilt, ReadOptions(features=tuple(columns)))
+
+
 @pytest.mark.parametrize("separator", [",", ";"])
 def test_decimal_commas_are_named_or_read(separator, table, tmp_path):
     file = tmp_path / "mine.csv"

@@ -59,7 +59,7 @@ def ragged():
 
 
 def test_what_is_kept_is_the_sum_over_all_fields(ragged):
-    rows = memory_rows(ragged, measure=False)
+    rows = memory_rows("ragged", ragged.clouds, measure=False)
     kept = []
     for cloud in ragged.clouds:
         field = gram_field(cloud.astype(np.float32), neighbors=32)
@@ -79,7 +79,7 @@ def test_what_is_kept_is_the_sum_over_all_fields(ragged):
 
 
 def test_what_training_prepares_is_counted(ragged):
-    by_degree = {row["degree"]: row for row in memory_rows(ragged, measure=False)}
+    by_degree = {row["degree"]: row for row in memory_rows("ragged", ragged.clouds, measure=False)}
     plain = by_degree[0]["store_total"]
     # D = r = 12: for k = 1 the weighted Gram matrices themselves; for more it is faster without
     assert by_degree[1]["store_total"] == plain + by_degree[1]["dense_total"]
@@ -87,7 +87,7 @@ def test_what_training_prepares_is_counted(ragged):
 
 
 def test_views_and_forms_that_do_not_exist():
-    rows = memory_rows(make_task([20] * 4, D=2, name="a|b"), measure=False)
+    rows = memory_rows("a|b", make_task([20] * 4, D=2).clouds, measure=False)
     assert rows[3]["basis"] == rows[3]["dense_total"] == 0
     shown = memory_table(rows).markdown()
     assert "| a\\|b | 2 | 4 | 20 | 3 | 0 | 0 | 0 |" in shown
@@ -107,7 +107,7 @@ def test_views_and_forms_that_do_not_exist():
 @pytest.mark.slow
 @pytest.mark.skipif(not LINUX, reason="the kernel's highest mark is read")
 def test_peak_is_measured_and_far_below_the_dense_tensor():
-    rows = memory_rows(make_task([128] * 4, D=50))
+    rows = memory_rows("wide", make_task([128] * 4, D=50).clouds)
     two, three = rows[2], rows[3]
     assert rows[0]["peak_wedge"] is rows[1]["peak_wedge"] is None
     # forms with dense coefficients need at least their coefficients, and no dense tensor
@@ -120,6 +120,6 @@ def test_peak_is_measured_and_far_below_the_dense_tensor():
 
 @pytest.mark.skipif(not LINUX, reason="the kernel's highest mark is read")
 def test_peak_of_degrees_that_exist():
-    rows = memory_rows(make_task([64] * 4, D=2), degrees=(1, 3))
+    rows = memory_rows("flat", make_task([64] * 4, D=2).clouds, degrees=(1, 3))
     assert rows[0]["peak"] < 4 << 20
     assert rows[1]["peak"] is None

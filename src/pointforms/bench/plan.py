@@ -312,13 +312,16 @@ def plan_table(plan: Plan, workers: int = 1) -> Table:
     """
     total = plan.total
     crew = "1 worker" if workers == 1 else f"{workers} workers"
-    pace = "" if plan.pace == 1.0 else f", × {plan.pace:.2g} by earlier fits on this machine"
     note = (
         f"{total.rows} rows, {total.fits} fits, of which {total.left} are left: about "
-        f"{duration(plan.wall_seconds(workers))} with {crew}. The times of {total.measured} fits "
-        f"are estimated from earlier ones of their model and task, those of "
-        f"{total.left - total.measured} are guessed (~) from typical costs{pace}."
+        f"{duration(plan.wall_seconds(workers))} with {crew}."
     )
+    guessed = total.left - total.measured
+    pace = "" if plan.pace == 1.0 else f", × {plan.pace:.2g} by earlier fits on this machine"
+    if total.measured:
+        note += f" Estimated from earlier fits of their model and task: {total.measured} fits."
+    if guessed:
+        note += f" Guessed (~) from typical costs{pace}: {guessed} fits."
     sums = {column.key: column.read(total) for column in _COLUMNS}
     sums["seconds_left"] = TimeLeft(total.seconds)
     return Table.of(plan.title, _COLUMNS, plan.lines, [note], sums)

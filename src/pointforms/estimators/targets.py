@@ -82,7 +82,7 @@ class ClassTargets(_Counted):
         labels = one_per_cloud("y", y, count)
         if is_continuous(labels):
             raise ValueError(
-                "y has fractions: a classifier needs classes; PointFormRegressor takes numbers"
+                "y has fractions: a classifier needs classes, a regressor takes numbers"
             )
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:

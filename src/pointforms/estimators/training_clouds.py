@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import NonNegativeInt, StringConstraints
 
-from pointforms.clouds import cloud_list, plain_clouds
+from pointforms.clouds import cloud_list
+from pointforms.estimators.fingerprints import (
+    BYTES,
+    fingerprints,
+    possible_fingerprints,
+    recognised,
+)
 from pointforms.estimators.per_cloud import one_per_cloud
 from pointforms.estimators.saved_values import Attribute
-from pointforms.weights import relative_weights, weights_of
 
-# Bytes of a fingerprint.
-_BYTES = 16
 #: The fingerprint of a cloud, as text.
-Fingerprint = Annotated[str, StringConstraints(pattern=rf"^-?[0-9a-f]{{{2 * _BYTES}}}$")]
+Fingerprint = Annotated[str, StringConstraints(pattern=rf"^-?[0-9a-f]{{{2 * BYTES}}}$")]
 # What stands before the fingerprint of a cloud that had weight 0, and was not trained on.
 _WEIGHTLESS = "-"
 #: How `training_clouds_` is saved; models of version 0.2.0 and older do not have it.
@@ -26,40 +28,6 @@ TRAINING_CLOUDS = Attribute(list[Fingerprint], optional=True)
 HELD_OUT = Attribute(list[list[NonNegativeInt]], optional=True)
 #: How `training_groups_` is saved; models that were fitted without groups do not have it.
 TRAINING_GROUPS = Attribute(list[NonNegativeInt], optional=True)
-
-
-def fingerprints(clouds: Any) -> list[str]:
-    """Return a text per cloud that is the same for equal clouds only.
-
-    It depends on the values of the points and the ratios of their weights, and on nothing else:
-    neither their order nor the precision of the same values matters.
-
-    Parameters
-    ----------
-    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
-        The clouds, or what was computed from them.
-
-    Examples
-    --------
-    >>> first, second, third = fingerprints([[[0, 1], [2, 3]], [[2.0, 3.0], [0.0, 1.0]], [[0, 1]]])
-    >>> first == second, first == third, len(first)
-    (True, False, 32)
-    """
-    result = []
-    for cloud in plain_clouds(cloud_list(clouds)):
-        values = cloud.double().cpu().contiguous().numpy() + 0.0  # -0 equals 0
-        weights = relative_weights(cloud)
-        if weights is not None:
-            weights = weights_of(cloud)
-            assert weights is not None
-            ratios = (weights / weights.max()).cpu().numpy()
-            values = np.concatenate([values, ratios[:, None]], 1)
-        values = values[np.lexsort(values.T)]
-        kind = "" if weights is None else "weighted "
-        digest = blake2b(f"{kind}{values.shape!r}".encode(), digest_size=_BYTES)
-        digest.update(values.astype("<f8").tobytes())
-        result.append(digest.hexdigest())
-    return result
 
 
 def fingerprints_of_fit(clouds: Any, kept: np.ndarray) -> list[str]:
@@ -102,12 +70,13 @@ def training_places(known: Sequence[str], clouds: Any) -> np.ndarray:
     [1, 0]
     """
     places: dict[str, list[int]] = {}
-    for i, text in enumerate(known):
-        places.setdefault(text, []).append(i)
+    for i, one in enumerate(known):
+        places.setdefault(one, []).append(i)
     seen: dict[str, int] = {}
     found = []
-    for i, text in enumerate(fingerprints(clouds)):
-        if text not in places:
+    for i, possible in enumerate(possible_fingerprints(clouds)):
+        text = recognised(possible, places)
+        if text is None:
             raise ValueError(f"cloud {i} is not one of the {len(known)} clouds of fit")
         found.append(places[text][seen.get(text, 0) % len(places[text])])
         seen[text] = seen.get(text, 0) + 1
@@ -154,20 +123,25 @@ class KnowsTrainingClouds:
         Returns
         -------
         ndarray of int, shape (N,)
-            The position of each cloud in `fit`; -1 for a cloud that was not there. Of several equal
-            clouds the first is found first, and those of weight 0 after the others.
+            The position of each cloud in `fit`, also if its values were rounded meanwhile; -1 for a
+            cloud that was not there. Of several equal clouds the first is found first, and those of
+            weight 0 after the others.
         """
         places: dict[str, list[int]] = {}
         texts = getattr(self, "training_clouds_", [])
         for weightless in (False, True):
-            for i, text in enumerate(texts):
-                if text.startswith(_WEIGHTLESS) == weightless:
-                    places.setdefault(text.removeprefix(_WEIGHTLESS), []).append(i)
+            for i, one in enumerate(texts):
+                if one.startswith(_WEIGHTLESS) == weightless:
+                    places.setdefault(one.removeprefix(_WEIGHTLESS), []).append(i)
         by_name: Any = getattr(self, "_by_name", lambda given: given)
         seen: dict[str, int] = {}
         found = []
-        for text in fingerprints(by_name(cloud_list(clouds))):
-            own = places.get(text, [-1])
+        for possible in possible_fingerprints(by_name(cloud_list(clouds))):
+            text = recognised(possible, places)
+            if text is None:
+                found.append(-1)
+                continue
+            own = places[text]
             found.append(own[seen.get(text, 0) % len(own)])
             seen[text] = seen.get(text, 0) + 1
         return np.array(found, dtype=np.int64)

@@ -11,8 +11,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
+from pointforms.estimators.fingerprints import fingerprints
 from pointforms.estimators.held_out import held_out_folds
-from pointforms.estimators.training_clouds import fingerprints
 from pointforms.explain.feature_names import named_clouds
 from pointforms.explain.fit_arguments import argument_for_weights, arguments_for_groups
 from pointforms.explain.one_division import one_division

@@ -128,7 +128,7 @@ def _complete_rows(
         keep &= ~empty
     finite = _finite(values)
     if not finite.all() and not options.drop_missing:
-        raise ValueError(_missing_values(finite, names))
+        raise ValueError(_missing_values(finite, names, options.features is None))
     return np.asarray(keep & finite.all(1)) if finite.ndim == 2 else keep
 
 
@@ -150,7 +150,8 @@ def _finite(values: Any) -> np.ndarray:
     return np.asarray(np.isfinite(values))
 
 
-def _missing_values(finite: np.ndarray, names: Sequence[str]) -> str:
+def _missing_values(finite: np.ndarray, names: Sequence[str], free: bool) -> str:
+    """Say where values are missing, and what helps; to drop a column if features are free."""
     bad = np.flatnonzero(~finite.all(0))
     texts = []
     for j in bad[:3]:
@@ -160,9 +161,10 @@ def _missing_values(finite: np.ndarray, names: Sequence[str]) -> str:
         )
     more = f"; so have {len(bad) - 3} more columns" if len(bad) > 3 else ""
     rows_in_all = int((~finite.all(1)).sum())
+    drop = f", --drop {names[bad[0]]} the column" if free else ""
     return (
         f"{'; '.join(texts)}{more}; {DROP_MISSING} leaves out the {rows_in_all} of {len(finite)} "
-        f"points, --drop {names[bad[0]]} the column"
+        f"points{drop}"
     )
 
 

@@ -132,6 +132,7 @@ def read_file(
     if samples is not None and columns.from_samples:
         parts = samples.add_to(parts, columns.from_samples, options.drop_missing)
     parts = _without_small(parts, options.drop_small)
+    _check_distinct(parts.clouds)
     _check_leaks(parts, options)
     return _content(parts, options, labels, columns.group)
 
@@ -227,6 +228,21 @@ def _without_small(parts: FileParts, least: int) -> FileParts:
             "with fewer than 2 points"
         )
     return parts
+
+
+def _check_distinct(clouds: Clouds) -> None:
+    """Raise an error if all points of a cloud are equal."""
+    equal = [
+        name
+        for name, points in zip(clouds.ids, clouds, strict=True)
+        if bool((points == points[0]).all())
+    ]
+    if equal:
+        of = f"clouds {shown_names(equal)}" if len(equal) > 1 else f"cloud {equal[0]}"
+        raise ValueError(
+            f"all points of {of} are equal: no geometry can be estimated; leave "
+            f"{'them' if len(equal) > 1 else 'it'} out of the file"
+        )
 
 
 def _check_leaks(parts: FileParts, options: ReadOptions) -> None:

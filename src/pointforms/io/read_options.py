@@ -120,7 +120,7 @@ class ReadOptions:
                 raise ValueError(f"column {name!r} is the label, and a covariate: expected one")
         for name in self.features or ():
             if name in self.drop:
-                raise ValueError(f"column {name!r} is a feature, and is dropped: expected one")
+                raise ValueError(f"column {name!r} is a feature, and cannot be dropped")
 
     def differing(self) -> dict[str, Any]:
         """Return the options that differ from their defaults, with lists for tuples."""

@@ -135,26 +135,26 @@ def _coordinates(
 
 
 def _check_text(name: str, column: pyarrow.ChunkedArray, named: bool) -> None:
-    """Raise an error if a column that holds no numbers was meant to."""
+    """Raise an error if a column that holds no numbers was meant to. A named one is needed."""
+    drop = "" if named else f"--drop {name} leaves the column out"
     values = column.to_pylist()
     texts = [value for value in values if isinstance(value, str)]
     if texts and all(map(_COMMA.match, texts)) and any("," in text for text in texts):
         rows = [i for i, value in enumerate(values) if isinstance(value, str) and "," in value]
         raise ValueError(
             f"column {name!r} has decimal commas in {show_rows(np.array(rows), values)}: "
-            "--decimal-comma (in Python decimal_comma=True) reads them as numbers, "
-            f"--drop {name} leaves the column out"
+            "--decimal-comma (in Python decimal_comma=True) reads them as numbers"
+            f"{drop and ', '}{drop}"
         )
     bad = [i for i, value in enumerate(values) if not reads_as_number(value)]
     if not bad:
         raise TypeError(
-            f"column {name!r} holds numbers as text: convert it, or --drop {name} leaves it out"
+            f"column {name!r} holds numbers as text: convert it{drop and ', or '}{drop}"
         )
     if named or len(bad) < len(values):
         raise TypeError(
             f"column {name!r} holds {column.type}: "
-            f"not numbers in {show_rows(np.array(bad, dtype=int), values)}; "
-            f"--drop {name} leaves the column out"
+            f"not numbers in {show_rows(np.array(bad, dtype=int), values)}{drop and '; '}{drop}"
         )
 
 

@@ -18,9 +18,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from pointforms.cloud import features_of
 from pointforms.clouds import cloud_list
 from pointforms.estimators.explaining import ExplainsItself
+from pointforms.estimators.fingerprints import fingerprints
 from pointforms.estimators.per_cloud import check_groups, one_per_cloud
 from pointforms.estimators.targets import ClassTargets
-from pointforms.estimators.training_clouds import fingerprints, training_places
+from pointforms.estimators.training_clouds import training_places
 from pointforms.models.heads import FIT_HEAD, Head
 from pointforms.models.heads.inner_folds import Folds, inner_folds
 from pointforms.models.saved_classifier import SavesHead

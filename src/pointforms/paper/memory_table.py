@@ -30,7 +30,6 @@ from pointforms.nn.prepared_forms import compound_fits
 from pointforms.support.formatting import binary_size, thousands
 from pointforms.support.peak_memory import can_reset, memory, peak, reset_peak
 from pointforms.support.table import Column, Table
-from pointforms.tasks.task import Task
 
 DEGREES = (0, 1, 2, 3)
 # Number of forms of the comparison matrix whose peak is measured.
@@ -63,9 +62,9 @@ def dense_bytes(points: int, features: int, degree: int) -> int:
 
 
 def memory_rows(
-    task: Task, degrees: Sequence[int] = DEGREES, measure: bool = True
+    name: str, clouds: Sequence[Any], degrees: Sequence[int] = DEGREES, measure: bool = True
 ) -> list[dict[str, Any]]:
-    """Return the memory of a task's Gram fields, in bytes and single precision.
+    """Return the memory of the Gram fields of clouds, in bytes and single precision.
 
     Each row has
 
@@ -82,7 +81,10 @@ def memory_rows(
 
     Parameters
     ----------
-    task : Task
+    name : str
+        The name of the task or file of the clouds.
+    clouds : sequence of array, each of shape (n_i, D)
+        The clouds.
     degrees : sequence of int, default (0, 1, 2, 3)
     measure : bool, default True
         Measure the peaks, in a process of its own (Linux only).
@@ -92,10 +94,10 @@ def memory_rows(
     list of dict
         One per degree.
     """
-    sizes = task.sizes
-    features, total = task.clouds[0].shape[1], int(sizes.sum())
+    sizes = np.array([len(cloud) for cloud in clouds])
+    features, total = clouds[0].shape[1], int(sizes.sum())
     # a field's shapes follow from the size of its cloud: one cloud of each size is enough
-    examples = {len(cloud): cloud for cloud in task.clouds}
+    examples = {len(cloud): cloud for cloud in clouds}
     fields = {n: _field(cloud) for n, cloud in examples.items()}
     kept = {n: _tensor_bytes(field) for n, field in fields.items()}
     most = int(sizes.max())
@@ -103,9 +105,9 @@ def memory_rows(
     peaks = _measured(examples[most], degrees) if measure else {}
     return [
         {
-            "task": task.name,
+            "task": name,
             "features": features,
-            "clouds": len(task),
+            "clouds": len(clouds),
             "points": PointRange(int(sizes.min()), float(np.median(sizes)), most),
             "degree": k,
             "basis": comb(features, k),
@@ -124,12 +126,15 @@ def memory_rows(
 
 def memory_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return the memory of Gram fields as a table, of one task or of several."""
+    brief = [
+        "Single precision. Per cloud: the largest one. Dense: the tensor of 4 n C(D, k)² bytes of "
+        "the paper's table, whose GB are GiB and whose TB are 1000 GiB.",
+        "Field: what a GramField keeps, whatever k.",
+    ]
     notes = [
-        "Single precision. Per cloud: the largest one. Points: fewest / median / most. Dense: the "
-        "tensor of 4 n C(D, k)² bytes of the paper's table, whose GB are GiB and whose TB are "
-        "1000 GiB.",
-        "Field: what a GramField keeps, whatever k. Training: the same and what is prepared for "
-        "speed where it is small, compound factors or the Gram matrices themselves.",
+        *brief,
+        "Points: fewest / median / most. Training: the field and what is prepared for speed where "
+        "it is small, compound factors or the Gram matrices themselves.",
     ]
     if any(row["peak"] is not None for row in rows):
         notes.append(
@@ -137,7 +142,7 @@ def memory_table(rows: Sequence[dict[str, Any]]) -> Table:
             "their coefficients, and computes their comparison matrix on the largest cloud, "
             "forward only; with dense or with wedge coefficients."
         )
-    return Table("Memory of Gram fields", _COLUMNS, rows, notes)
+    return Table("Memory of Gram fields", _COLUMNS, rows, notes, brief=brief)
 
 
 def _show_points(points: PointRange) -> str:

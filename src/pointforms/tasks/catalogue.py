@@ -206,9 +206,20 @@ def find(
     return read(name, cloud, label, group, features, seed=seed)
 
 
+def is_file(name: str) -> bool:
+    """Return whether a name, which is none of the catalogue, can be that of a file or folder.
+
+    Examples
+    --------
+    >>> is_file("cells.csv"), is_file("colocated"), is_file("squares")
+    (True, False, False)
+    """
+    return name not in _CATALOGUE and (Path(name).suffix.lower() in SUFFIXES or Path(name).is_dir())
+
+
 def _check_suffix(name: str) -> None:
     """Raise an error unless a name that is not in the catalogue can be that of a file."""
-    if Path(name).suffix.lower() not in SUFFIXES and not Path(name).is_dir():
+    if not is_file(name):
         raise ValueError(
             f"no task {name!r}: {suggest(name, _CATALOGUE)}; files end in {', '.join(SUFFIXES)}, "
             "or are a folder of .fcs files"
