@@ -47,3 +47,12 @@ def test_a_copy_never_replaces_a_store(filled, folder):
 def test_an_absent_store_is_explained(folder):
     assert "npf export: no store 'absent.db'" in refused("export", "absent.db", "fits.csv")
     assert not list(folder.iterdir())
+
+
+def test_files_that_are_not_csv_are_not_written_as_csv(filled, folder):
+    assert "'fits.parquet' ends in none of .csv, .db" in refused("export", filled, "fits.parquet")
+    assert not list(folder.glob("fits*"))
+
+
+def test_an_absent_file_of_fits_is_explained(folder):
+    assert "npf import: no file 'absent.csv'" in refused("import", "absent.csv", "--store", "x.db")

@@ -98,6 +98,8 @@ def read_csv(path: str | os.PathLike[str]) -> list[Record]:
     [('mlp', 0.8)]
     """
     label = os.fspath(path)
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no file {label!r}")
     fits: dict[tuple[Row, int, int], Record] = {}
     try:
         # spreadsheets start a file with a mark

@@ -28,9 +28,9 @@ def export(
 
     A copy is complete in one file, also while sweeps write to the store.
     """
-    check_output(out, store)
+    check_output(out, store, endings=(".csv", *_STORES))
     with bench.Store(store, read_only=True) as opened:
-        if out.suffix in _STORES:
+        if out.suffix.lower() in _STORES:
             opened.copy(out)
             count = len(opened.keys())
         else:

@@ -82,7 +82,7 @@ def report(
             page = stack.enter_context(scratch_folder()) / "report.html"
         else:
             page = out or Path("report.html")
-        check_output(page, store)
+        check_output(page, store, endings=(".html", ".htm"))
         # a wrong folder or a port that is taken: before the work, not after it
         if not page.parent.is_dir():
             raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")

@@ -170,6 +170,8 @@ def _ids(files: Sequence[Path]) -> list[str]:
 
 def _parsed(flowio: Any, file: Path, only_text: bool = False) -> Any:
     """Return what the parser makes of a file, whose number of values is as declared."""
+    if not file.stat().st_size:
+        raise ValueError(f"{file.name} is empty")
     reasons = []
     for offsets in _OFFSETS[1:2] if only_text else _OFFSETS:
         try:

@@ -164,7 +164,8 @@ def arrow_table(
         raise TypeError(f"table is a {type(table).__name__}: expected a path or a data frame")
     kind = path.suffix.lower()
     if kind not in (".parquet", ".csv", ".tsv"):
-        raise ValueError(f"table={str(table)!r}: expected .parquet, .csv or .tsv")
+        of_folder = "; a folder of .fcs files is read as a whole" if kind == ".fcs" else ""
+        raise ValueError(f"table={str(table)!r}: expected .parquet, .csv or .tsv{of_folder}")
     try:
         if kind == ".parquet":
             return _read_parquet(path, ids, needed, max_bytes)

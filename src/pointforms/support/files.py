@@ -6,7 +6,7 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,8 +20,8 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
-def check_output(path: Path, *sources: Path) -> None:
-    """Raise an error if `path` is a folder or one of the files that are being read.
+def check_output(path: Path, *sources: Path, endings: Sequence[str] = ()) -> None:
+    """Raise an error if `path` is a folder, is being read, or has another ending than it should.
 
     Parameters
     ----------
@@ -29,6 +29,8 @@ def check_output(path: Path, *sources: Path) -> None:
         The file that will be written.
     *sources : Path
         Files that are read to produce it.
+    endings : sequence of str, default ()
+        With what the name of the file may end; anything by default.
 
     Examples
     --------
@@ -42,6 +44,8 @@ def check_output(path: Path, *sources: Path) -> None:
     for source in sources:
         if source.exists() and path.resolve() == source.resolve():
             raise ValueError(f"{os.fspath(path)!r} is read by this command: choose another file")
+    if endings and path.suffix.lower() not in endings:
+        raise ValueError(f"{os.fspath(path)!r} ends in none of {', '.join(endings)}")
 
 
 @contextmanager
