@@ -80,7 +80,7 @@ def test_a_sweep_ends_in_order_and_goes_on(folder, monkeypatch, number, status, 
     )
     assert "Traceback" not in result.output
     with Store("results.db") as store:
-        assert [run.state for run in store.runs()] == ["ended"]
+        assert [run.state for run in store.runs()] == ["stopped"]
         assert (len(store.keys()), store.claimed()) == (1, 0)
     assert "3 fits trained" in ok("sweep", "small.toml")
 
@@ -224,5 +224,5 @@ def test_a_run_ends_quietly_and_leaves_nothing(tmp_path, number, status, reason,
         time.sleep(0.1)
     with Store(tmp_path / "results.db") as store:
         assert store.records() == []
-        assert [run.state for run in store.runs()] == ["ended"]
+        assert [run.state for run in store.runs()] == ["stopped"]
         assert store.claimed() == 0

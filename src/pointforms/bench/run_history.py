@@ -11,6 +11,8 @@ from pathlib import Path
 # A run without a sign of life for this number of seconds is dead; on its own machine it is dead as
 # soon as its process is.
 _SILENCE = 120.0
+#: How a run ended, in an orderly way.
+COMPLETE, STOPPED = 1, 2
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Run:
     started, seen : float
         Times of its start and of its last sign of life, in seconds since 1970.
     ended : int
-        1 if it ended in an orderly way.
+        1 if it is complete, 2 if it was stopped before in an orderly way, and 0 otherwise.
     """
 
     id: int
@@ -56,12 +58,12 @@ class Run:
 
     @property
     def state(self) -> str:
-        """ "ended", "running" or "died".
+        """ "ended", "stopped" before its end, "running" or "died".
 
         For a run on another machine this compares its clock with ours.
         """
         if self.ended:
-            return "ended"
+            return "stopped" if self.ended == STOPPED else "ended"
         return "running" if is_alive(self.host, self.pid, self.seen) else "died"
 
 

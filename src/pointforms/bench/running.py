@@ -126,7 +126,7 @@ def run(
             "run %d: %s, %d fits, %s engine, %d workers",
             number, title, sum(len(unit.fits) for unit in units), engine.name, engine.workers,
         )  # fmt: skip
-        queue = _Queue(left, store, number, retry, outcome, advance)
+        stopped, queue = False, _Queue(left, store, number, retry, outcome, advance)
         try:
             queue.skip(sum(len(u.fits) for u in units) - sum(len(u.fits) for u in left))
             while True:
@@ -143,9 +143,10 @@ def run(
                 time.sleep(_PAUSE)
         except BaseException as error:
             log.info("run %d: stopped by %r", number, error)
+            stopped = True
             raise
         finally:
-            store.end(number)
+            store.end(number, stopped)
             outcome.seconds = time.monotonic() - start
             log.info(
                 "run %d: %d fits in %.1f s, %d failed, %d already in the store",

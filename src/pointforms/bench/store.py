@@ -18,7 +18,7 @@ import numpy as np
 
 from pointforms._version import __version__
 from pointforms.bench.records import NUMBERS, Record, Row, Unit
-from pointforms.bench.run_history import Run, Vigil, is_alive, machine
+from pointforms.bench.run_history import COMPLETE, STOPPED, Run, Vigil, is_alive, machine
 from pointforms.bench.store_file import StoreFile, damaged
 
 _RECORD = tuple(one.name for one in fields(Record))
@@ -94,11 +94,14 @@ class Store(StoreFile):
                 )
         self.checkpoint()
 
-    def end(self, run: int) -> None:
-        """Record the end of a run; units that it had claimed and not finished become free."""
+    def end(self, run: int, stopped: bool = False) -> None:
+        """Record that a run is complete or was stopped; units that it had claimed become free."""
         with self._transaction():
             self._db.execute("DELETE FROM claims WHERE run = ?", (run,))
-            self._db.execute("UPDATE runs SET seen = ?, ended = 1 WHERE id = ?", (time.time(), run))
+            end = STOPPED if stopped else COMPLETE
+            self._db.execute(
+                "UPDATE runs SET seen = ?, ended = ? WHERE id = ?", (time.time(), end, run)
+            )
         self.checkpoint()
 
     def runs(self) -> list[Run]:
