@@ -75,7 +75,8 @@ class Plan:
     longest : float
         Seconds of the longest unit that is left.
     pace : float
-        How many times their typical costs fits take on this machine, as far as earlier ones tell.
+        How long fits take on this machine, as a multiple of their typical costs; 1 unless earlier
+        fits tell.
     """
 
     title: str
@@ -140,7 +141,7 @@ def plan(
 
 
 class Paces(NamedTuple):
-    """How many times their typical costs earlier fits took.
+    """How long earlier fits took, as multiples of their typical costs.
 
     Attributes
     ----------

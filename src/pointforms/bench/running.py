@@ -126,7 +126,8 @@ def run(
             "run %d: %s, %d fits, %s engine, %d workers",
             number, title, sum(len(unit.fits) for unit in units), engine.name, engine.workers,
         )  # fmt: skip
-        stopped, queue = False, _Queue(left, store, number, retry, outcome, advance)
+        queue = _Queue(left, store, number, retry, outcome, advance)
+        stopped = False
         try:
             queue.skip(sum(len(u.fits) for u in units) - sum(len(u.fits) for u in left))
             while True:

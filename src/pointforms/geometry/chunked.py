@@ -112,8 +112,6 @@ class ChunkedLists:
     Made by :meth:`SearchedLists.nearest`. They are read as :class:`NeighborLists` are.
     """
 
-    complete = False
-
     def __init__(
         self,
         searched: SearchedLists,

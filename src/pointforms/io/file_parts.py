@@ -150,8 +150,8 @@ def _finite(values: Any) -> np.ndarray:
     return np.asarray(np.isfinite(values))
 
 
-def _missing_values(finite: np.ndarray, names: Sequence[str], free: bool) -> str:
-    """Say where values are missing, and what helps; to drop a column if features are free."""
+def _missing_values(finite: np.ndarray, names: Sequence[str], may_drop: bool) -> str:
+    """Say where values are missing, and what helps."""
     bad = np.flatnonzero(~finite.all(0))
     texts = []
     for j in bad[:3]:
@@ -161,7 +161,7 @@ def _missing_values(finite: np.ndarray, names: Sequence[str], free: bool) -> str
         )
     more = f"; so have {len(bad) - 3} more columns" if len(bad) > 3 else ""
     rows_in_all = int((~finite.all(1)).sum())
-    drop = f", --drop {names[bad[0]]} the column" if free else ""
+    drop = f", --drop {names[bad[0]]} the column" if may_drop else ""
     return (
         f"{'; '.join(texts)}{more}; {DROP_MISSING} leaves out the {rows_in_all} of {len(finite)} "
         f"points{drop}"
