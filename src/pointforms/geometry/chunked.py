@@ -112,6 +112,8 @@ class ChunkedLists:
     Made by :meth:`SearchedLists.nearest`. They are read as :class:`NeighborLists` are.
     """
 
+    complete = False  # never the complete graph
+
     def __init__(
         self,
         searched: SearchedLists,
