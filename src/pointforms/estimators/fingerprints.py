@@ -3,8 +3,8 @@
 A table that is written and read again, or kept in single precision, has values that differ in their
 last digits. So what is compared are a few rounded statistics of the points, not the points. They
 are rounded to a hundredth of what they vary by among samples of one distribution: different clouds
-differ in some of them, and those of one cloud agree, unless one is near the middle between two
-roundings. Then either may be meant.
+differ in some of them, and those of one cloud agree. A statistic that lies near the middle between
+two whole numbers may have been rounded to either: then both are tried.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ BYTES = 16
 _OF_SHAPE, _OF_PLACE = 8, 4
 # What is rounded to 1: this share of the deviation among samples of a distribution.
 _STEP = 0.01
-# Nearer than this to the middle between two roundings, both are possible, for some statistics.
+# Nearer than this to the middle between two whole numbers, both are tried, for at most so many
+# statistics.
 _NEAR, _MOST = 0.02, 6
 
 
@@ -74,7 +75,7 @@ def possible_fingerprints(clouds: Any) -> list[list[str]]:
 
 
 def recognised(texts: Sequence[str], known: Container[str]) -> str | None:
-    """Return the first of the possible fingerprints of a cloud that is known; None if none is."""
+    """Return the first of a cloud's possible fingerprints that is known, or None."""
     return next((text for text in texts if text in known), None)
 
 

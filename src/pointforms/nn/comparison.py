@@ -22,9 +22,9 @@ _MANY = 2
 
 
 def _applied(comparison: type[torch.autograd.Function], *args: Any) -> Tensor:
-    """Return comparison matrices, without what a gradient needs besides.
+    """Return comparison matrices, and not what else the function keeps for its gradient.
 
-    Without gradients, torch.compile cannot trace functions with any number of arguments.
+    Without gradients, torch.compile cannot trace `apply` with a variable number of arguments.
     """
     if torch.compiler.is_compiling() and not torch.is_grad_enabled():
         return comparison.forward(*args)[0]  # type: ignore[no-any-return]
