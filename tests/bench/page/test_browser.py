@@ -71,6 +71,14 @@ def shown(page, task, column):
     return [text.strip() for text in rows.locator(f"> :nth-child({column})").all_inner_texts()]
 
 
+def opened_rows(page):
+    """The lines of the table of configurations. It is filled some time after it was opened."""
+    page.locator("#rows summary").click()
+    lines = page.locator("#row-table tbody tr")
+    lines.first.wait_for()
+    return lines
+
+
 def test_every_figure_is_drawn_within_its_frame(opened, address):
     page = opened(address)
     figures = page.locator(".picture svg:visible")
@@ -145,8 +153,7 @@ def test_single_fits_follow_what_is_chosen(opened, address):
     page.locator("#fits-task").select_option(label="rna-velocity")
     assert marks.count() == 2 * 40
     assert "fold 0, seed 0" in marks.first.locator("title").text_content()
-    page.locator("#rows summary").click()
-    assert page.locator("#row-table tbody tr").count() == 7
+    assert opened_rows(page).count() == 7
     assert "weight_decay = 0.3" in page.locator("#row-table").inner_text()
 
 
@@ -177,6 +184,7 @@ def test_a_phone_scrolls_only_downwards(opened, address):
     page = opened(address, width=390)
     for summary in page.locator("summary").all():
         summary.click()
+    page.locator("#row-table tbody tr").first.wait_for()  # filled some time after it was opened
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     wide = page.locator("#models .frame").first
     assert wide.evaluate("frame => frame.scrollWidth > frame.clientWidth")  # in its own frame
@@ -225,7 +233,7 @@ def test_hostile_names_are_shown_as_text(opened, tmp_path):
         title=HOSTILE,
     )
     page = opened(path.as_uri())
-    page.locator("#rows summary").click()
+    opened_rows(page)
     page.locator(".failures summary").click()
     assert page.locator("h1").inner_text() == HOSTILE
     assert page.locator("article.task th[scope=row]", has_text=HOSTILE_MODEL).count() == 1
