@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite, nan
 
 from pointforms.bench.comparison import OURS, Comparison, ModelResult
-from pointforms.bench.records import Size
+from pointforms.bench.records import Size, titles
 from pointforms.support import formatting
 from pointforms.support.statistics import SIGNIFICANCE_LEVEL, Estimate, interval
 from pointforms.support.table import Column, Table
@@ -176,7 +176,8 @@ def _notes(comparisons: Sequence[Comparison], models: Sequence[ModelAcrossTasks]
         )
     if len(tasks) < len(comparisons):
         notes.append("A task with several seeds counts once, by the mean over its seeds.")
-    real = [size._replace(task_seed=0).title for size in tasks.values() if size.is_real]
+    named = titles(size._replace(task_seed=0) for size in tasks.values())
+    real = [title for size, title in named.items() if size.is_real]
     if real:
         rest = " The rest is simulated." if len(real) < len(tasks) else ""
         notes.append(f"Real data (files count as real): {', '.join(real)}.{rest}")

@@ -13,7 +13,7 @@ from math import isfinite, nan
 from typing import Any
 
 from pointforms.bench.paired_test import Over, PairedTest, paired_test
-from pointforms.bench.records import Record, Row, Size, model_title
+from pointforms.bench.records import Record, Row, Size, model_title, titles
 from pointforms.bench.selection import eligible, is_point_form, select
 from pointforms.models import MODELS
 from pointforms.support.statistics import Difference, Estimate, holm, holm_factors, interval
@@ -114,6 +114,8 @@ class Comparison:
         has no fits of it.
     reference_title : str, default "NPF (selected)"
         What the reference is called.
+    title : str, optional
+        The name of the task, with what differs from its own size and seed.
 
     Examples
     --------
@@ -132,11 +134,11 @@ class Comparison:
     over: Over = "folds"
     reference: ModelResult | None = None
     reference_title: str = OURS
+    title: str = ""
 
-    @property
-    def title(self) -> str:
-        """The name of the task, with what differs from its own size and seed."""
-        return self.size.title
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", self.size.title)
 
     @property
     def selected(self) -> ModelResult | None:
@@ -228,14 +230,15 @@ def compare(
     for row in rows:
         by_size.setdefault(row.size, ([], set()))[1].add(row)
     check_reference(reference, (row for _, own in by_size.values() for row in own))
-    title = OURS if reference is None else model_title(reference)
+    reference_title = OURS if reference is None else model_title(reference)
+    names = titles(by_size)
     comparisons = []
     for size in sorted(by_size, key=repr):
         first, others = _results(*by_size[size], every, reference)
         tested = others if first is None else _tested(first, others, over)
         models = _with_published(size, tested, published)
         known = None if first is None else models[0]
-        comparisons.append(Comparison(size, models, over, known, title))
+        comparisons.append(Comparison(size, models, over, known, reference_title, names[size]))
     return comparisons
 
 

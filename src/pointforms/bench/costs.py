@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any
 
-from pointforms.bench.records import Record
+from pointforms.bench.records import Record, titles
 from pointforms.bench.run_history import Run
 from pointforms.support.formatting import duration
 from pointforms.support.table import Column, Table
@@ -43,9 +43,11 @@ def costs_table(records: Iterable[Record], runs: Sequence[tuple[float, int]] = (
     colocated,MLP,1,2,0,0.02
     <BLANKLINE>
     """
+    records = list(records)
+    names = titles(record.row.size for record in records)
     by_model: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        by_model.setdefault((record.row.size.title, record.row.title), []).append(record)
+        by_model.setdefault((names[record.row.size], record.row.title), []).append(record)
     rows: list[dict[str, Any]] = [
         {
             "task": task,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -81,6 +82,26 @@ class Size(NamedTuple):
         options = self.read_options()
         how = ReadOptions.of(options) if options else None
         return find(self.task, self.task_seed, self.clouds, self.points, options=how)
+
+
+def titles(sizes: Iterable[Size]) -> dict[Size, str]:
+    """Return the titles of tasks. Files of one name are told apart by folder, or by content.
+
+    >>> a, b = Size("a/cells.csv", content="1f"), Size("b/cells.csv", content="2e")
+    >>> list(titles([a, b]).values()), list(titles([a]).values())
+    (['cells.csv (in a)', 'cells.csv (in b)'], ['cells.csv'])
+    """
+    by_title: dict[str, list[Size]] = {}
+    for size in dict.fromkeys(sizes):
+        by_title.setdefault(size.title, []).append(size)
+    found = {}
+    for title, same in by_title.items():
+        paths = Counter(size.task for size in same)
+        for size in same:
+            remarks = [f"in {Path(size.task).parent}"] * (len(paths) > 1)
+            remarks += [f"content {str(size.content)[-8:]}"] * (paths[size.task] > 1)
+            found[size] = f"{title} ({', '.join(remarks)})" if len(same) > 1 else title
+    return found
 
 
 def _shown_option(name: str, value: Any) -> str:

@@ -19,6 +19,7 @@ from pointforms.bench.records import Size, Unit
 from pointforms.bench.run_log import log_unit, logged
 from pointforms.bench.store import Store
 from pointforms.bench.store_file import StoreError
+from pointforms.bench.stored_files import follow_files
 from pointforms.io.file_summary import FileSummary
 from pointforms.tasks.catalogue import names
 
@@ -69,7 +70,8 @@ def run(
     """Train the fits that are missing in a store.
 
     The run waits for units that another run has claimed, and takes them over if that run dies.
-    Tasks that are files are read first, so that nothing is claimed if one of them is wrong.
+    Tasks that are files are read first, so that nothing is claimed if one of them is wrong. Fits of
+    a file that has moved since they were stored count, those of its former content do not.
 
     Parameters
     ----------
@@ -117,6 +119,7 @@ def run(
         )
     outcome, start = Outcome(), time.monotonic()
     advance = advance or (lambda fits: None)
+    notes = follow_files(store, [unit.row for unit in units])
     stored = store.keys(failed=not retry)
     left = [u for u in units if not {(u.row.key, *fit) for fit in u.fits} <= stored]
     check_tasks(left)
@@ -126,6 +129,8 @@ def run(
             "run %d: %s, %d fits, %s engine, %d workers",
             number, title, sum(len(unit.fits) for unit in units), engine.name, engine.workers,
         )  # fmt: skip
+        for note in notes:
+            log.info(note)
         queue = _Queue(left, store, number, retry, outcome, advance)
         stopped = False
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from platform import node
@@ -197,6 +197,22 @@ class Store(StoreFile):
                     [(r.row.key, r.fold, r.seed, run) for r in records],
                 )
         return written
+
+    def rename(self, rows: Mapping[str, Row]) -> None:
+        """Give stored fits other rows.
+
+        A fit that the other row has already stays as it is.
+
+        Parameters
+        ----------
+        rows : mapping of str -> Row
+            The new rows by the keys of the old ones.
+        """
+        with self._transaction():
+            self._db.executemany(
+                "UPDATE OR IGNORE fits SET row = ?, task = ? WHERE row = ?",
+                [(row.key, row.task, key) for key, row in rows.items()],
+            )
 
     # --- queries ----------------------------------------------------------------------------
 

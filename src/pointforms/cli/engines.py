@@ -48,6 +48,7 @@ def make_engine(
 def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> list[bench.Record]:
     """Train the missing fits of a manifest with a progress bar, and return all of its records."""
     from pointforms.bench.running import check_tasks, checked_task
+    from pointforms.bench.stored_files import follow_files
 
     use_one_thread()
     units = manifest.units()
@@ -57,6 +58,8 @@ def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> 
         if full_size(size.task) is None and (summary := checked_task(size).summary) is not None:
             print_summary(Path(size.task).name, summary)
     with bench.Store(path) as store:
+        for note in follow_files(store, manifest.rows()):
+            echo(note)
         try:
             with track(manifest.fits, "fits", unit="fits") as advance:
                 outcome = bench.run(units, store, engine, manifest.title, retry, advance)

@@ -9,7 +9,7 @@ import typer
 
 from pointforms import bench
 from pointforms.cli import options
-from pointforms.cli.console import print_table
+from pointforms.cli.console import echo, print_table
 
 
 def plan(
@@ -28,11 +28,16 @@ def plan(
     """Print the rows and fits of a manifest, and an estimate of the time they take."""
     from pointforms.bench.plan import plan as make_plan
     from pointforms.bench.plan import plan_table
+    from pointforms.bench.stored_files import stored_files
 
     content = bench.read_manifest(manifest)
     if store is None:
         estimate = make_plan(content)
     else:
         with bench.Store(store, read_only=True) as opened:
-            estimate = make_plan(content, opened.keys(), opened.seconds())
+            keys, seconds = opened.keys(), opened.seconds()
+        files = stored_files(content.rows(), keys)
+        for note in files.notes:
+            echo(note)
+        estimate = make_plan(content, files.keys(keys), files.rows(seconds))
     print_table(plan_table(estimate, workers), wide)

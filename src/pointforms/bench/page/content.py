@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -66,7 +66,8 @@ def gather(
     comparisons = compare(records, rows, published=published, reference=reference)
     results = [_task_result(one) for one in comparisons]
     used = sorted({record.row for record in records}, key=lambda row: row.key)
-    failures = _failures(records)
+    names = {one.size: one.title for one in comparisons}
+    failures = _failures(records, names)
     overview, marks = _overview(results) if len(results) > 1 else (None, ())
     return {
         "title": title,
@@ -86,7 +87,7 @@ def gather(
         "failures_left_out": max(0, len(failures) - _MOST_FAILURES),
         "costs": costs_table(records, [(run.wall, run.workers) for run in runs]),
         "runs": runs_table(runs),
-        "fits": _fit_columns(records, used),
+        "fits": _fit_columns(records, used, names),
         "manifest": manifest_text(title, records),
         # configurations whose defaults have changed since they were fitted
         "changed": len(other_defaults(used)),
@@ -178,7 +179,7 @@ def _overview(results: Sequence[TaskResult]) -> tuple[Table, tuple[str, ...]]:
     return table, tuple(marks[title] for title in order)
 
 
-def _failures(records: Sequence[Record]) -> list[dict[str, Any]]:
+def _failures(records: Sequence[Record], names: Mapping[Size, str]) -> list[dict[str, Any]]:
     """Failures by row and last line of the traceback."""
     groups: dict[tuple[Row, str], list[tuple[int, int]]] = {}
     for record in records:
@@ -188,7 +189,7 @@ def _failures(records: Sequence[Record]) -> list[dict[str, Any]]:
             groups.setdefault(key, []).append((record.fold, record.seed))
     return [
         {
-            "task": row.size.title,
+            "task": names[row.size],
             "model": row.title,
             "options": options_text(row.options),
             "message": message,
@@ -198,9 +199,11 @@ def _failures(records: Sequence[Record]) -> list[dict[str, Any]]:
     ]
 
 
-def _fit_columns(records: Sequence[Record], rows: Sequence[Row]) -> dict[str, Any]:
+def _fit_columns(
+    records: Sequence[Record], rows: Sequence[Row], task_names: Mapping[Size, str]
+) -> dict[str, Any]:
     """Fits as columns of rounded numbers: ten thousand take a few hundred kB."""
-    titles = sorted({row.size.title for row in rows})
+    titles = sorted({task_names[row.size] for row in rows})
     families = {row.title: _family(row) for row in rows}
     names = sorted(families)
     index = {row: i for i, row in enumerate(rows)}
@@ -210,7 +213,7 @@ def _fit_columns(records: Sequence[Record], rows: Sequence[Row]) -> dict[str, An
         "models": names,
         "families": [families[name] for name in names],
         "rows": {
-            "task": [titles.index(row.size.title) for row in rows],
+            "task": [titles.index(task_names[row.size]) for row in rows],
             "model": [names.index(row.title) for row in rows],
             "options": [options_text(row.options) for row in rows],
             "settings": [row.digest for row in rows],
