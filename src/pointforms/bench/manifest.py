@@ -27,7 +27,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
@@ -43,6 +43,7 @@ from pydantic import (
     model_validator,
 )
 
+from pointforms.bench.moved_files import paths_of, without_paths
 from pointforms.bench.records import Row, Unit
 from pointforms.bench.sweep import Folds, Seeds, Sweep, TaskSeeds, unknown_key
 from pointforms.bench.validation import NestedError, first_error
@@ -144,6 +145,7 @@ class Manifest:
                 planned = by_row.setdefault(row, _Planned())
                 planned.fits |= pairs
                 planned.together = planned.together or sweep.together
+        _check_copies(by_row)
         return by_row
 
 
@@ -153,6 +155,17 @@ class _Planned:
 
     fits: set[tuple[int, int]] = field(default_factory=set)
     together: int | None = None
+
+
+def _check_copies(rows: Iterable[Row]) -> None:
+    """Raise an error if two files have the same content: fits of one are those of the other."""
+    seen: dict[str, Row] = {}
+    for row in rows:
+        first = seen.setdefault(without_paths(row.key), row)
+        pairs = zip(paths_of(row), paths_of(first), strict=True)
+        for path, other in pairs:
+            if path != other:
+                raise ValueError(f"{path} has the content of {other}: leave one of them out")
 
 
 def _limit(row: Row, together: int | None) -> int | None:

@@ -13,6 +13,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from pointforms.bench.manifest import Manifest
+from pointforms.bench.moved_files import fits_without_paths
 from pointforms.bench.records import Row
 from pointforms.bench.selection import is_point_form
 from pointforms.models import MODELS
@@ -116,14 +117,14 @@ def plan(
     >>> quick.rows, quick.fits, quick.left
     (48, 96, 96)
     """
-    done, paces = set(done), paces_of(measured or {})
+    done, paces = fits_without_paths(done), paces_of(measured or {})
     lines: dict[tuple[str, str], PlanLine] = {}
     total, longest = PlanLine("all"), 0.0
     seen: set[Row] = set()
     for unit in manifest.units():
         row, fits = unit.row, len(unit.fits)
         pair = (row.task, row.model)
-        stored = sum((row.key, *fit) in done for fit in unit.fits)
+        stored = len(fits_without_paths(unit.keys) & done)
         left = fits if stored < fits else 0
         seconds = estimate_seconds(row, left, paces)
         longest = max(longest, seconds)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 #: The attributes of a record that are NaN where they are not known.
 NUMBERS = ("auroc", "accuracy", "log_loss", "brier", "validation_loss", "seconds")
 
+#: A fit in a store: the key of its row, its fold and its seed.
+Key = tuple[str, int, int]
+
 
 class Size(NamedTuple):
     """A task in one size. Rows of the same size see the same clouds and folds."""
@@ -85,7 +88,7 @@ class Size(NamedTuple):
 
 
 def titles(sizes: Iterable[Size]) -> dict[Size, str]:
-    """Return the titles of tasks. Files of one name are told apart by folder, or by content.
+    """Return titles that differ: files of one name have their folder, content or a number in them.
 
     >>> a, b = Size("a/cells.csv", content="1f"), Size("b/cells.csv", content="2e")
     >>> list(titles([a, b]).values()), list(titles([a]).values())
@@ -101,6 +104,11 @@ def titles(sizes: Iterable[Size]) -> dict[Size, str]:
             remarks = [f"in {Path(size.task).parent}"] * (len(paths) > 1)
             remarks += [f"content {str(size.content)[-8:]}"] * (paths[size.task] > 1)
             found[size] = f"{title} ({', '.join(remarks)})" if len(same) > 1 else title
+    counts, seen = Counter(found.values()), Counter[str]()
+    for size, title in found.items():  # the same content, read in ways that a title does not show
+        seen[title] += 1
+        if counts[title] > 1:
+            found[size] = f"{title}, {seen[title]}"
     return found
 
 
@@ -277,6 +285,11 @@ class Unit:
 
     row: Row
     fits: tuple[tuple[int, int], ...]
+
+    @property
+    def keys(self) -> list[Key]:
+        """The fits as (row.key, fold, seed)."""
+        return [(self.row.key, *fit) for fit in self.fits]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,11 @@ from typing import NamedTuple, Protocol
 
 from pointforms.bench.fitting import takes_beside
 from pointforms.bench.local_engine import Finished
+from pointforms.bench.moved_files import changed_files, fits_without_paths
 from pointforms.bench.records import Size, Unit
 from pointforms.bench.run_log import log_unit, logged
 from pointforms.bench.store import Store
 from pointforms.bench.store_file import StoreError
-from pointforms.bench.stored_files import follow_files
 from pointforms.io.file_summary import FileSummary
 from pointforms.tasks.catalogue import names
 
@@ -71,7 +71,7 @@ def run(
 
     The run waits for units that another run has claimed, and takes them over if that run dies.
     Tasks that are files are read first, so that nothing is claimed if one of them is wrong. Fits of
-    a file that has moved since they were stored count, those of its former content do not.
+    a file count wherever it was when they were stored, those of its former content do not.
 
     Parameters
     ----------
@@ -119,9 +119,8 @@ def run(
         )
     outcome, start = Outcome(), time.monotonic()
     advance = advance or (lambda fits: None)
-    notes = follow_files(store, [unit.row for unit in units])
-    stored = store.keys(failed=not retry)
-    left = [u for u in units if not {(u.row.key, *fit) for fit in u.fits} <= stored]
+    stored = fits_without_paths(store.keys(failed=not retry))
+    left = [u for u in units if not fits_without_paths(u.keys) <= stored]
     check_tasks(left)
     number = store.begin(title, engine.name, engine.workers)
     with logged(store.path) as log, _heart(store, number, engine):
@@ -129,7 +128,7 @@ def run(
             "run %d: %s, %d fits, %s engine, %d workers",
             number, title, sum(len(unit.fits) for unit in units), engine.name, engine.workers,
         )  # fmt: skip
-        for note in notes:
+        for note in changed_files([unit.row for unit in units], store.keys()):
             log.info(note)
         queue = _Queue(left, store, number, retry, outcome, advance)
         stopped = False

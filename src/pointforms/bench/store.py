@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import fields
 from platform import node
@@ -17,9 +17,11 @@ from typing import Any, Literal
 import numpy as np
 
 from pointforms._version import __version__
-from pointforms.bench.records import NUMBERS, Record, Row, Unit
+from pointforms.bench.moved_files import at_last_paths
+from pointforms.bench.records import NUMBERS, Key, Record, Row, Unit
 from pointforms.bench.run_history import COMPLETE, STOPPED, Run, Vigil, is_alive, machine
 from pointforms.bench.store_file import StoreFile, damaged
+from pointforms.tasks.catalogue import full_size
 
 _RECORD = tuple(one.name for one in fields(Record))
 _KINDS: dict[str, type] = {  # of the columns, where they are not NULL
@@ -29,8 +31,6 @@ _KINDS: dict[str, type] = {  # of the columns, where they are not NULL
 _CLAIMING = (
     "SELECT id, host, pid, seen, count(*) FROM runs JOIN claims ON runs.id = claims.run GROUP BY id"
 )
-
-Key = tuple[str, int, int]  # row, fold, seed
 
 
 class Store(StoreFile):
@@ -198,22 +198,6 @@ class Store(StoreFile):
                 )
         return written
 
-    def rename(self, rows: Mapping[str, Row]) -> None:
-        """Give stored fits other rows.
-
-        A fit that the other row has already stays as it is.
-
-        Parameters
-        ----------
-        rows : mapping of str -> Row
-            The new rows by the keys of the old ones.
-        """
-        with self._transaction():
-            self._db.executemany(
-                "UPDATE OR IGNORE fits SET row = ?, task = ? WHERE row = ?",
-                [(row.key, row.task, key) for key, row in rows.items()],
-            )
-
     # --- queries ----------------------------------------------------------------------------
 
     def keys(self, failed: bool = True) -> frozenset[Key]:
@@ -235,6 +219,8 @@ class Store(StoreFile):
     def records(self, predictions: bool = True, task: str | None = None) -> list[Record]:
         """Return the fits, ordered by row, fold and seed.
 
+        A file that moved has the path at which it was last, in all of its fits.
+
         Parameters
         ----------
         predictions : bool, default True
@@ -245,15 +231,21 @@ class Store(StoreFile):
         left_out = set(self._missing_columns())
         left_out |= set() if predictions else {"clouds", "probabilities"}
         wanted = [f"NULL AS {name}" if name in left_out else name for name in _RECORD]
-        where, values = ("", ()) if task is None else (" WHERE task = ?", (task,))
+        named = task is not None and full_size(task) is not None
+        where, values = (" WHERE task = ?", (task,)) if named else ("", ())
         contents = self._query(
-            f"SELECT {', '.join(wanted)} FROM fits{where} ORDER BY row, fold, seed", values
+            f"SELECT finished, {', '.join(wanted)} FROM fits{where} ORDER BY row, fold, seed",
+            values,
         )
         rows: dict[str, Row] = {}
         try:
-            return [_record(dict(zip(_RECORD, content, strict=True)), rows) for content in contents]
+            found = [
+                _record(dict(zip(_RECORD, content, strict=True)), rows) for _, *content in contents
+            ]
         except (ValueError, TypeError) as error:  # SQLite does not check what is inside a page
             raise damaged(self.path, f"a record cannot be read: {error}") from error
+        found = at_last_paths(found, [time or 0.0 for time, *_ in contents])
+        return [record for record in found if task is None or record.row.task == task]
 
     def seconds(self) -> dict[Row, tuple[int, float]]:
         """Return the number and the mean seconds of fits that were trained here, by row.

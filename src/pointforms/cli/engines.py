@@ -47,8 +47,8 @@ def make_engine(
 
 def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> list[bench.Record]:
     """Train the missing fits of a manifest with a progress bar, and return all of its records."""
+    from pointforms.bench.moved_files import changed_files, records_of
     from pointforms.bench.running import check_tasks, checked_task
-    from pointforms.bench.stored_files import follow_files
 
     use_one_thread()
     units = manifest.units()
@@ -58,7 +58,7 @@ def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> 
         if full_size(size.task) is None and (summary := checked_task(size).summary) is not None:
             print_summary(Path(size.task).name, summary)
     with bench.Store(path) as store:
-        for note in follow_files(store, manifest.rows()):
+        for note in changed_files(manifest.rows(), store.keys()):
             echo(note)
         try:
             with track(manifest.fits, "fits", unit="fits") as advance:
@@ -66,8 +66,7 @@ def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> 
         except KeyboardInterrupt as error:
             error.add_note(f"finished fits are in {path}, and the same command trains the rest")
             raise
-        wanted = set(manifest.rows())
-        records = [record for record in store.records(predictions=False) if record.row in wanted]
+        records = records_of(manifest.rows(), store.records(predictions=False))
     echo(
         f"{outcome.trained} fits trained in {duration(outcome.seconds)}, {outcome.failed} failed, "
         f"{outcome.already_stored} already in the store. Store: {path.resolve()}"
@@ -84,11 +83,13 @@ def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> 
 def write_predictions(manifest: bench.Manifest, store: Path, out: Path) -> None:
     """Write what the fits of a manifest predict for the clouds of their test folds."""
     from pointforms.bench.fold_predictions import fold_predictions
+    from pointforms.bench.moved_files import records_of
     from pointforms.support.table_files import write_table
 
-    wanted = {(unit.row.key, *fit) for unit in manifest.units() for fit in unit.fits}
+    wanted = {key for unit in manifest.units() for key in unit.keys}
     with bench.Store(store, create=False) as opened:
-        records = [r for r in opened.records() if (r.row.key, r.fold, r.seed) in wanted]
+        found = records_of(manifest.rows(), opened.records())
+    records = [r for r in found if (r.row.key, r.fold, r.seed) in wanted]
     table = fold_predictions(records)
     if not table.rows:
         raise ValueError(
@@ -108,7 +109,7 @@ def print_results(records: Sequence[bench.Record], rows: Sequence[bench.Row], wi
 
 def exit_if_failed(records: Sequence[bench.Record], manifest: bench.Manifest, path: Path) -> None:
     """Say in one line which fits failed, in this run or before, and exit with status 1."""
-    wanted = {(unit.row.key, *fit) for unit in manifest.units() for fit in unit.fits}
+    wanted = {key for unit in manifest.units() for key in unit.keys}
     errors = [r for r in records if r.error and (r.row.key, r.fold, r.seed) in wanted]
     if not errors:
         return

@@ -26,9 +26,9 @@ def plan(
     wide: options.WIDE = False,
 ) -> None:
     """Print the rows and fits of a manifest, and an estimate of the time they take."""
+    from pointforms.bench.moved_files import changed_files
     from pointforms.bench.plan import plan as make_plan
     from pointforms.bench.plan import plan_table
-    from pointforms.bench.stored_files import stored_files
 
     content = bench.read_manifest(manifest)
     if store is None:
@@ -36,8 +36,7 @@ def plan(
     else:
         with bench.Store(store, read_only=True) as opened:
             keys, seconds = opened.keys(), opened.seconds()
-        files = stored_files(content.rows(), keys)
-        for note in files.notes:
+        for note in changed_files(content.rows(), keys):
             echo(note)
-        estimate = make_plan(content, files.keys(keys), files.rows(seconds))
+        estimate = make_plan(content, keys, seconds)
     print_table(plan_table(estimate, workers), wide)
