@@ -114,8 +114,8 @@ class Comparison:
         has no fits of it.
     reference_title : str, default "NPF (selected)"
         What the reference is called.
-    title : str, optional
-        The name of the task, with what differs from its own size and seed.
+    title : str, default ""
+        The name of the task in tables; by default the title of its size.
 
     Examples
     --------
