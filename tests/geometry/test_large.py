@@ -193,6 +193,7 @@ def test_searched_lists_are_used_if_they_are_long_enough(large, widths):
     ("options", "expected"),
     [
         ({"neighbors": 32}, [33]),
+        ({"neighbors": 5}, [8]),  # more for the density
         ({"neighbors": 16, "density_neighbors": 40}, [40]),
         ({"neighbors": 16, "density_neighbors": 5000}, [N]),
     ],

@@ -176,8 +176,8 @@ class Votes:
     def _local_pca_of_one(self, k: int) -> int:
         """Return the dimension of a large cloud by local PCA; keep lists that its field can use."""
         [cloud] = self._clouds
-        longest = max(k + 1, self._settings.density_neighbors or 0)
-        searched = SearchedLists(OrderedCloud(cloud), min(longest, len(cloud)))
+        k0 = replace(self._settings, neighbors=k).density_list_length(len(cloud))
+        searched = SearchedLists(OrderedCloud(cloud), max(k + 1, k0))
         if self._settings.neighbors != "auto":
             self._searched = searched
         return int(local_pca_dimension(searched.cloud.points, searched.nearest(k)))
