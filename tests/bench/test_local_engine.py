@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -161,13 +162,37 @@ def test_a_run_that_is_ended_after_its_worker_has_not_failed(scratch, monkeypatc
         begin()
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(KeyboardInterrupt):
-            worker.receive()
+            worker.receive([worker])
     finally:
         signal.signal(signal.SIGALRM, before)
     monkeypatch.setattr(local_engine, "_GRACE", 0.0)
     begin()
-    _, (record,) = worker.receive()
+    _, (record,) = worker.receive([worker])
     assert "exit code -15" in record.error
+
+
+def test_a_process_that_cannot_start_ends_the_run_only_if_none_ever_did(
+    scratch, tmp_path_factory, monkeypatch
+):
+    """Here the import of torch fails, as it may when memory is short."""
+    broken = tmp_path_factory.mktemp("broken")
+    (broken / "torch.py").write_text("raise MemoryError")
+    units = [UNITS[3], replace(UNITS[3], fits=((1, 0),)), replace(UNITS[3], fits=((2, 0),))]
+    fits = LocalEngine(1).run(taking(units))
+    _, (first,) = next(fits)
+    (worker,) = mp.active_children()
+    worker.kill()
+    worker.join()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "path", [str(broken), *sys.path])
+        unit, (lost,) = next(fits)
+        with pytest.raises(ChildProcessError, match="could not start"):
+            list(LocalEngine(1).run(taking(units)))
+    ((_, (last,)),) = fits
+    assert unit is units[1]
+    assert "exit code 1" in lost.error
+    assert (first.error, last.error) == (None, None)
+    assert nothing_left(scratch)
 
 
 def test_nothing_is_left_when_the_consumer_stops(scratch):

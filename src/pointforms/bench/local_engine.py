@@ -78,7 +78,7 @@ class LocalEngine:
                     if not busy:
                         return
                     for channel in wait(list(busy)):
-                        finished = busy[channel].receive()  # type: ignore[index]
+                        finished = busy[channel].receive(crew)  # type: ignore[index]
                         if finished is not None:
                             yield finished
             finally:
@@ -131,6 +131,11 @@ class _Worker:
     """A process that trains one unit after another. It starts with the first one.
 
     If it dies, the next unit gets a new process.
+
+    Attributes
+    ----------
+    started : bool
+        Whether one of its processes has imported its modules.
     """
 
     channel: Connection
@@ -142,7 +147,6 @@ class _Worker:
         self.started = False
 
     def _start(self) -> None:
-        self.started = False
         context = mp.get_context("spawn")
         self.channel, theirs = context.Pipe()
         self.process = context.Process(
@@ -159,8 +163,12 @@ class _Worker:
         with suppress(OSError):  # it died just now, which `receive` reports
             self.channel.send((job.unit, job.file))
 
-    def receive(self) -> Finished | None:
-        """Return its unit with the records, or with how the process ended; None if it started."""
+    def receive(self, crew: list[_Worker]) -> Finished | None:
+        """Return its unit with the records, or with how the process ended; None if it started.
+
+        If no process of the crew has ever started, an error while it imports its modules is raised:
+        no other process would do better.
+        """
         assert self.job is not None
         assert self.process is not None
         try:
@@ -171,7 +179,7 @@ class _Worker:
             if code == -signal.SIGTERM:  # whoever ends workers ends this process too, in a moment
                 time.sleep(_GRACE)
             self.stop()
-            if not self.started and code == 1:  # an error while it imported its modules
+            if code == 1 and not any(worker.started for worker in crew):
                 raise ChildProcessError(_CANNOT_START) from None
             hint = " (killed: out of memory?)" if code == -9 else ""
             how = f"the training process ended with exit code {code}{hint}"
