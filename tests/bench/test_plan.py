@@ -11,6 +11,7 @@ from rich.console import Console
 from pointforms import models
 from pointforms.bench.manifest import Manifest, read_manifest
 from pointforms.bench.plan import (
+    Plan,
     cost_name,
     estimate_seconds,
     paces_of,
@@ -30,6 +31,12 @@ def manifest() -> Manifest:
     """Two tasks x two models: 4 rows on 2 folds x 3 seeds."""
     tasks, models = ("circles-vs-lines", "colocated"), ("npf-tri-1", "gcn")
     return Manifest("Small", (Sweep(tasks=tasks, models=models, folds=2, seeds=3),))
+
+
+def one_row(**options: object) -> Manifest:
+    """A manifest of one fit of a point-form."""
+    sweep = Sweep(tasks=("colocated",), models=("npf-tri-1",), options=options, folds=1, seeds=1)
+    return Manifest("One", (sweep,))
 
 
 def everything(manifest: Manifest) -> set[tuple[str, int, int]]:
@@ -96,11 +103,65 @@ def test_fits_of_another_size_are_not_those_of_this_one(manifest):
     assert found.total.seconds == plan(manifest).total.seconds
 
 
+def on_circles(pace: float, *models: str) -> dict[Row, tuple[int, float]]:
+    """Times of fits on a task that are a multiple of their typical costs."""
+    rows = [Row("circles-vs-lines", model) for model in models]
+    return {row: (4, pace * typical(row.task, row.model)) for row in rows}
+
+
 def test_earlier_fits_tell_how_fast_the_machine_is(manifest):
-    circles = ("circles-vs-lines", "gcn")
-    found = plan(manifest, measured={Row(*circles): (4, 10 * typical(*circles))})
+    found = plan(manifest, measured=on_circles(10, "gcn", "mlp"))
     assert found.total.seconds == pytest.approx(10 * plan(manifest).total.seconds)
     assert found.pace == pytest.approx(10)
+
+
+def test_fits_of_one_kind_say_nothing_about_others():
+    """They may have been interrupted; so may one of two that differ widely."""
+    slept = on_circles(2000, "gcn")
+    for measured in (slept, slept | on_circles(1, "mlp"), slept | on_circles(1, "graphsage")):
+        assert paces_of(measured).machine == 1
+    (row,) = slept
+    assert estimate_seconds(row, 1, paces_of(slept)) == pytest.approx(slept[row][1])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"members": 20},
+        {"hidden": [1024, 1024]},
+        {"points_per_epoch": 8},
+        {"rank": 2},
+        {"forms": 16},
+    ],
+)
+def test_fits_with_other_options_make_a_guess(options):
+    other = Row("colocated", "npf-tri-1", options)
+    usual = Row("colocated", "npf-tri-1")
+    found = plan(one_row(**options), measured={usual: (5, 9.0)}).total
+    assert (found.left, found.measured, found.similar) == (1, 0, 1)
+    assert found.seconds == pytest.approx(9.0 * options.get("members", 1))
+    found = plan(one_row(**options), measured={usual: (5, 9.0), other: (1, 70.0)}).total
+    assert (found.measured, found.similar, found.seconds) == (1, 0, pytest.approx(70.0))
+
+
+@pytest.mark.parametrize(
+    "options", [{"learning_rate": 0.1}, {"weight_decay": 5.0}, {"measure": "volume-normalized"}]
+)
+def test_some_options_hardly_change_the_time(options):
+    found = plan(one_row(**options), measured={Row("colocated", "npf-tri-1"): (5, 9.0)}).total
+    assert (found.measured, found.seconds) == (1, pytest.approx(9.0))
+
+
+def test_a_file_keeps_its_times_wherever_it_is():
+    reading = {"label": "response", "samples": "a/samples.csv"}
+    before = Row("a/cells.csv", "gcn", content="1234", reading=reading)
+    paces = paces_of({before: (2, 50.0)})
+    moved = replace(before, task="b/cells.csv", reading=reading | {"samples": "b/samples.csv"})
+    assert estimate_seconds(moved, 1, paces) == pytest.approx(50.0)
+    changed = replace(moved, content="5678")
+    read_otherwise = replace(moved, reading={"label": "batch"})
+    for other in (changed, read_otherwise):
+        assert estimate_seconds(other, 1, paces) == typical("cells.csv", "gcn")
 
 
 def test_fits_that_were_interrupted_do_not_say_how_fast_the_machine_is():
@@ -136,6 +197,7 @@ def test_the_same_number_of_epochs_may_be_given_or_not():
     [
         (Row("colocated", "a-model-of-another-version"), 2.0),
         *((Row("colocated", "gcn", {"epochs": epochs}), 2.0) for epochs in (0, -5, "10", None)),
+        (Row("colocated", "gcn", {"members": 0}), 2.0),
         (Row("colocated", "gcn"), 0.0),
         (Row("colocated", "gcn"), float("nan")),
     ],
@@ -174,22 +236,30 @@ def test_every_model_has_a_cost():
     assert readouts[0] == readouts[1] == typical_costs()["point-forms of degree 2"]["rna-velocity"]
 
 
-def test_table(manifest):
+def shown(made: Plan, workers: int = 1) -> str:
     console = Console(file=StringIO(), width=120)
+    console.print(plan_table(made, workers).terminal())
+    return " ".join(console.file.getvalue().split())
+
+
+def test_table(manifest):
     title = replace(manifest, title="[bold]Small")
-    made = plan(title, measured={Row(*GCN): (1, 1800.0)})
-    console.print(plan_table(made, workers=2).terminal())
-    text = " ".join(console.file.getvalue().split())
+    text = shown(plan(title, measured={Row(*GCN): (1, 1800.0)}), workers=2)
     assert "[bold]Small" in text
     assert "3.0 h" in text
+    assert "~3.0 h" not in text
     assert "4 rows, 24 fits, of which 24 are left" in text
     assert "with 2 workers" in text
-    assert "Estimated from earlier fits of their model and task: 6 fits." in text
+    assert "Estimated from earlier fits of their model, options and task: 6 fits." in text
     assert "Guessed (~) from typical costs: 18 fits." in text
-    faster = StringIO()
-    circles = ("circles-vs-lines", "gcn")
-    made = plan(title, measured={Row(*circles): (1, 0.5 * typical(*circles))})
-    Console(file=faster, width=120).print(plan_table(made).terminal())
-    text = " ".join(faster.getvalue().split())
-    assert "Guessed (~) from typical costs, × 0.5 by earlier fits on this machine: 18 fits." in text
-    assert "Estimated from" in text
+
+
+def test_table_of_guesses(manifest):
+    text = shown(plan(manifest, measured={Row(*GCN, {"members": 2}): (1, 3600.0)}))
+    assert "~3.0 h" in text
+    assert "Guessed (~) from earlier fits with other options: 6 fits." in text
+    for pace, times in ((0.5, "0.5"), (2345.0, "2 345")):
+        text = shown(plan(manifest, measured=on_circles(pace, "gin", "mlp")))
+        guess = f"Guessed (~) from typical costs, × {times} by earlier fits on this machine: "
+        assert f"{guess}24 fits." in text
+        assert "Estimated from" not in text

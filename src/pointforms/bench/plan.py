@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -18,13 +19,16 @@ from pointforms.bench.records import Row
 from pointforms.bench.selection import is_point_form
 from pointforms.models import MODELS
 from pointforms.models.options import default
-from pointforms.support.formatting import duration
+from pointforms.support.formatting import duration, thousands
 from pointforms.support.table import Column, Table
 from pointforms.tasks.catalogue import full_size
 
 #: The number of earlier fits of rows, and their mean seconds.
 Measured = Mapping[Row, tuple[int, float]]
 _TYPICAL_TASK, _OTHER_MODELS = "circles-vs-lines", "other models"
+# The time of a fit is in proportion to some options, and hardly depends on others.
+_PROPORTIONAL = ("epochs", "members")
+_HARDLY_MATTER = ("learning_rate", "weight_decay", "class_weight", "bandwidth_policy", "measure")
 # Shorter fits say little about others: most of their time does not depend on what they train.
 _TELLING_SECONDS = 1.0
 # Fits whose pace is this many times off the median do not say how fast the machine is: they were
@@ -47,7 +51,10 @@ class PlanLine:
         Number of fits that will be trained. A unit with a missing fit is trained as a whole.
     measured : int
         Number of those whose time is estimated from earlier fits of the model on the task, of the
-        same size. The times of the others are guesses.
+        same size and with the same options, apart from a few that hardly change the time. The times
+        of the others are guesses.
+    similar : int
+        Number of guesses that follow earlier fits of the model on the task with other options.
     seconds : float
         Estimated time of the fits that are left, one after another.
     """
@@ -59,6 +66,7 @@ class PlanLine:
     done: int = 0
     left: int = 0
     measured: int = 0
+    similar: int = 0
     seconds: float = 0.0
 
 
@@ -127,13 +135,16 @@ def plan(
         stored = len(fits_without_paths(unit.keys) & done)
         left = fits if stored < fits else 0
         seconds = estimate_seconds(row, left, paces)
+        is_measured = _configuration(row) in paces.same
+        is_similar = not is_measured and _kind(row) in paces.similar
         longest = max(longest, seconds)
         for line in (lines.setdefault(pair, PlanLine(*pair)), total):
             line.rows += row not in seen
             line.fits += fits
             line.done += stored
             line.left += left
-            line.measured += left if _kind(row) in paces.own else 0
+            line.measured += left * is_measured
+            line.similar += left * is_similar
             line.seconds += seconds
         seen.add(row)
     tasks = list(dict.fromkeys(task for task, _ in lines))
@@ -146,13 +157,16 @@ class Paces(NamedTuple):
 
     Attributes
     ----------
-    own : mapping
+    same : mapping
+        By the size of the task, the model, and the options that change the time of a fit.
+    similar : mapping
         By the size of the task, the model, and the number of epochs that a row asks for.
     machine : float
         All of them together, without those whose typical cost is a guess, or is short.
     """
 
-    own: Mapping[tuple[Any, ...], float]
+    same: Mapping[tuple[Any, ...], float]
+    similar: Mapping[tuple[Any, ...], float]
     machine: float = 1.0
 
 
@@ -164,18 +178,19 @@ def paces_of(measured: Measured) -> Paces:
     measured : mapping
         Number and mean seconds of fits, by row.
     """
-    own: defaultdict[tuple[Any, ...], list[_Times]] = defaultdict(list)
-    telling: defaultdict[tuple[Any, ...], list[_Times]] = defaultdict(list)
+    same, similar, telling = (defaultdict[tuple[Any, ...], list[_Times]](list) for _ in range(3))
     for row, (fits, seconds) in measured.items():
-        if row.model not in MODELS or not _is_positive(seconds) or not _has_epochs(row):
+        if row.model not in MODELS or not _is_positive(seconds) or not _is_possible(row):
             continue  # of another version, or not of this library
         typical = _typical_seconds(row)
         times = _Times(fits * seconds, fits * typical)
-        own[_kind(row)].append(times)
+        same[_configuration(row)].append(times)
+        similar[_kind(row)].append(times)
         if typical >= _TELLING_SECONDS and row.task in _costs_of(row):
             telling[_kind(row)].append(times)
     return Paces(
-        {kind: _sum(times).pace for kind, times in own.items()},
+        {configuration: _sum(times).pace for configuration, times in same.items()},
+        {kind: _sum(times).pace for kind, times in similar.items()},
         _common_pace([_sum(times) for times in telling.values()]),
     )
 
@@ -196,27 +211,44 @@ def _sum(times: Sequence[_Times]) -> _Times:
 
 
 def _common_pace(times: Sequence[_Times]) -> float:
-    """Return the pace of fits together, without those far off the median; 1 without fits."""
+    """Return the pace of several kinds of fits together, without those far off the median.
+
+    It is 1 unless at least two kinds agree: fits of one kind may have been interrupted, on a laptop
+    that slept, say, and nothing would show it.
+    """
     if not times:
         return 1.0
     ordered = sorted(times, key=lambda one: one.pace)
     half = sum(one.typical for one in ordered) / 2
     upto = accumulate(one.typical for one in ordered)
     median = next(one.pace for one, typical in zip(ordered, upto, strict=True) if typical >= half)
-    return _sum([one for one in ordered if median / _FAR_OFF <= one.pace <= median * _FAR_OFF]).pace
+    near = [one for one in ordered if median / _FAR_OFF <= one.pace <= median * _FAR_OFF]
+    return _sum(near).pace if len(near) > 1 else 1.0
 
 
 def _kind(row: Row) -> tuple[Any, ...]:
-    return row.size._replace(task_seed=0), row.model, row.options.get("epochs", _epochs(row.model))
+    """Return the size, model and epochs of a row: fits that share them take similar times."""
+    size = row.size._replace(task_seed=0)
+    if row.content is not None and full_size(row.task) is None:  # a file, which may have moved
+        # the digest covers the table of samples too
+        reading = {name: value for name, value in row.reading.items() if name != "samples"}
+        size = size._replace(task="", reading=json.dumps(reading, sort_keys=True))
+    return size, row.model, row.options.get("epochs", default(row.model, "epochs"))
 
 
-def _epochs(model: str) -> Any:
-    return default(model, "epochs")
+def _configuration(row: Row) -> tuple[Any, ...]:
+    """Return the kind of a row with all options that matter: fits that share it take as long."""
+    options = {
+        name: value
+        for name, value in row.options.items()
+        if name not in _HARDLY_MATTER and value != default(row.model, name)
+    }
+    return *_kind(row), json.dumps(options, sort_keys=True)
 
 
-def _has_epochs(row: Row) -> bool:
-    """Return whether a row, which may be of a damaged store, asks for a possible number of them."""
-    return _is_positive(row.options.get("epochs", 1))
+def _is_possible(row: Row) -> bool:
+    """Return whether a row, which may be of a damaged store, has numbers of epochs and members."""
+    return all(_is_positive(row.options.get(name, 1)) for name in _PROPORTIONAL)
 
 
 def _is_positive(value: Any) -> bool:
@@ -226,22 +258,26 @@ def _is_positive(value: Any) -> bool:
 def estimate_seconds(row: Row, fits: int, paces: Paces | None = None) -> float:
     """Return the seconds that a number of fits of a row take one worker.
 
-    A table of this package has typical costs, which follow the numbers of clouds, points and
-    epochs. They are multiplied by the pace of earlier fits: of the same model on the same task with
-    the same numbers, or else of all together.
+    A table of this package has typical costs, which follow the numbers of clouds, points, epochs
+    and members. They are multiplied by the pace of earlier fits: of the same model on the same task
+    with the same options, or else with others but as many epochs, or else of all together.
     """
-    pace = 1.0 if paces is None else paces.own.get(_kind(row), paces.machine)
+    pace = 1.0
+    if paces is not None:
+        similar = paces.similar.get(_kind(row), paces.machine)
+        pace = paces.same.get(_configuration(row), similar)
     return fits * _typical_seconds(row) * pace
 
 
 def _typical_seconds(row: Row) -> float:
-    """Return what one fit of a row takes by the table, in proportion to clouds, points, epochs."""
+    """Return what one fit of a row takes by the table, in proportion to its size and options."""
     of_model = _costs_of(row)
     task = row.task if row.task in of_model else _TYPICAL_TASK
     seconds = of_model[task] * _point_count(row) / _point_count(Row(task, row.model))
-    epochs = _epochs(row.model)
-    if epochs:
-        seconds *= row.options.get("epochs", epochs) / epochs
+    for name in _PROPORTIONAL:
+        usual = default(row.model, name)
+        if usual:
+            seconds *= row.options.get(name, usual) / usual
     return seconds
 
 
@@ -318,12 +354,15 @@ def plan_table(plan: Plan, workers: int = 1) -> Table:
         f"{total.rows} rows, {total.fits} fits, of which {total.left} are left: about "
         f"{duration(plan.wall_seconds(workers))} with {crew}."
     )
-    guessed = total.left - total.measured
-    pace = "" if plan.pace == 1.0 else f", × {plan.pace:.2g} by earlier fits on this machine"
-    if total.measured:
-        note += f" Estimated from earlier fits of their model and task: {total.measured} fits."
-    if guessed:
-        note += f" Guessed (~) from typical costs{pace}: {guessed} fits."
+    guessed = total.left - total.measured - total.similar
+    times = thousands(plan.pace) if plan.pace >= 10 else f"{plan.pace:.2g}"
+    pace = "" if plan.pace == 1.0 else f", × {times} by earlier fits on this machine"
+    for fits, how in (
+        (total.measured, "Estimated from earlier fits of their model, options and task"),
+        (total.similar, "Guessed (~) from earlier fits with other options"),
+        (guessed, f"Guessed (~) from typical costs{pace}"),
+    ):
+        note += f" {how}: {fits} fits." if fits else ""
     sums = {column.key: column.read(total) for column in _COLUMNS}
     sums["seconds_left"] = TimeLeft(total.seconds)
     return Table.of(plan.title, _COLUMNS, plan.lines, [note], sums)
