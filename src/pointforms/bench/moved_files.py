@@ -79,12 +79,12 @@ def at_last_paths(records: Sequence[Record], times: Sequence[float]) -> list[Rec
     """
     last: dict[str, tuple[float, Row]] = {}
     for record, time in zip(records, times, strict=True):
-        file = _file(record.row)
+        file = file_of(record.row)
         if file is not None and time >= last.get(file, (time,))[0]:
             last[file] = time, record.row
     kept: dict[Key, tuple[tuple[bool, float], Record]] = {}
     for record, time in zip(records, times, strict=True):
-        file, rank = _file(record.row), (record.error is None, time)
+        file, rank = file_of(record.row), (record.error is None, time)
         if file is not None:
             record = _of(_at(record.row, last[file][1]), record)
         fit = (record.row.key, record.fold, record.seed)
@@ -109,7 +109,7 @@ def changed_files(rows: Iterable[Row], stored: Collection[Key]) -> list[str]:
     >>> changed_files([now], [(before.key, 0, 0)])  # doctest: +ELLIPSIS
     ['cells.csv has changed: 1 fit of its former content is not used, ...']
     """
-    files = [row for row in rows if _file(row) is not None]
+    files = [row for row in rows if file_of(row) is not None]
     paths = {paths_of(row) for row in files}
     contents = {row.content for row in files}
     counts: Counter[str] = Counter()
@@ -130,7 +130,7 @@ def paths_of(row: Row) -> tuple[str, str]:
     return row.task, row.reading.get("samples", "")
 
 
-def _file(row: Row) -> str | None:
+def file_of(row: Row) -> str | None:
     """What a file is known by: its content and how it is read. None for tasks that have names."""
     if row.content is None or full_size(row.task) is not None:
         return None

@@ -14,7 +14,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from pointforms.bench.manifest import Manifest
-from pointforms.bench.moved_files import fits_without_paths
+from pointforms.bench.moved_files import file_of, fits_without_paths
 from pointforms.bench.records import Row
 from pointforms.bench.selection import is_point_form
 from pointforms.models import MODELS
@@ -228,11 +228,7 @@ def _common_pace(times: Sequence[_Times]) -> float:
 
 def _kind(row: Row) -> tuple[Any, ...]:
     """Return the size, model and epochs of a row: fits that share them take similar times."""
-    size = row.size._replace(task_seed=0)
-    if row.content is not None and full_size(row.task) is None:  # a file, which may have moved
-        # the digest covers the table of samples too
-        reading = {name: value for name, value in row.reading.items() if name != "samples"}
-        size = size._replace(task="", reading=json.dumps(reading, sort_keys=True))
+    size = file_of(row) or row.size._replace(task_seed=0)
     return size, row.model, row.options.get("epochs", default(row.model, "epochs"))
 
 
