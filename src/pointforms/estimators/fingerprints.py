@@ -1,15 +1,28 @@
 """Short texts by which clouds are recognised, also after their values were rounded.
 
 A table that is written and read again, or kept in single precision, has values that differ in their
-last digits. So what is compared are a few rounded statistics of the points, not the points. They
-are rounded to a hundredth of what they vary by among samples of one distribution: different clouds
-differ in some of them, and those of one cloud agree. A statistic that lies near the middle between
-two whole numbers may have been rounded to either: then both are tried.
+last digits. So what is compared are a few rounded statistics of the points, not the points: means
+and deviations of features, and means of waves over the cloud. They are rounded to steps that are
+large compared with the error that six significant digits leave in them. A statistic that lies near
+the middle between two whole numbers may have been rounded to either: then both are tried.
+
+Two clouds get different texts if the mean or the deviation of a feature differs by more than a few
+steps. A step is about 1e-4 of the root mean square of the feature, divided by n^(1/8) for n points.
+Far from zero it is at most 0.03 to 0.1 of the standard error of the mean, so that samples of one
+distribution differ. Smaller changes may go unnoticed: one replaced point among 50,000, or among
+some hundred where the values deviate by less than a hundredth of their size. Clouds of one or two
+points differ only if their values do in the first four digits or so.
+
+Rounding to six digits is allowed for in features that deviate by at least 1/5,000 of their values;
+single precision leaves enough of others, too. Features that deviate by less than 1/100,000 count as
+constant. A rounded cloud may be missed if hundreds of points share two or three values that lie far
+from zero and have more than six digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b, shake_256
 from itertools import product
@@ -22,20 +35,32 @@ from pointforms.weights import relative_weights, weights_of
 
 #: Bytes of a fingerprint, which is twice as many hexadecimal digits.
 BYTES = 16
-# Numbers of statistics: of the shape of a cloud, and of its place and extent each.
-_OF_SHAPE, _OF_PLACE = 8, 4
-# What is rounded to 1: this share of the deviation among samples of a distribution.
-_STEP = 0.01
+# Numbers of statistics: waves over the cloud; combinations of means, and of deviations.
+_WAVES, _COMBINATIONS = 8, 4
+# What is rounded to 1 is this share of the root mean square of a feature. Six significant digits
+# leave a relative error of 3e-6 or less in every value (a standard deviation). In a mean over n
+# points it is divided by sqrt(n) if the values differ, but by 1 if they are equal: with n^(1/8),
+# either error is small, and one replaced point among ten thousand counts.
+_STEP = 1e-4
+# Far from zero that is too much for samples to differ. The step is at most this share of the root
+# mean square over sqrt(n), but in any case between these shares of the error of the mean.
+_STEP_OF_MEAN, _LEAST_OF_ERROR, _MOST_OF_ERROR = 6e-5, 0.03, 0.1
+# Features that deviate less, relative to their root mean square, count as constant.
+_CONSTANT = 1e-5
+# Steps are powers of two, which are the same before and after rounding unless the logarithm lies
+# very near the middle between two integers; this number keeps that of simple values away from it.
+_OFFSET = 0.2137
 # Nearer than this to the middle between two whole numbers, both are tried, for at most so many
 # statistics.
-_NEAR, _MOST = 0.02, 6
+_NEAR, _MOST = 0.15, 8
 
 
 def fingerprints(clouds: Any) -> list[str]:
-    """Return a text per cloud that is the same for equal clouds, and for hardly any others.
+    """Return a text per cloud: the same for equal clouds, different for those that differ enough.
 
     It depends on the values of the points and the ratios of their weights, and on nothing else:
-    neither their order nor the precision of the same values matters.
+    neither the order of the points nor the type of the same values matters. Clouds that differ by
+    less than the resolution, which the top of this file states, may have the same text.
 
     Parameters
     ----------
@@ -48,7 +73,10 @@ def fingerprints(clouds: Any) -> list[str]:
     >>> first == second, first == third, len(first)
     (True, False, 32)
     """
-    return [_digest(kind, _rounded(_statistics(values))) for kind, values in _with_weights(clouds)]
+    return [
+        _digest(kind, _rounded(*_statistics(_moments(values))))
+        for kind, values in _with_weights(clouds)
+    ]
 
 
 def possible_fingerprints(clouds: Any) -> list[list[str]]:
@@ -69,9 +97,36 @@ def possible_fingerprints(clouds: Any) -> list[list[str]]:
     True
     """
     return [
-        [_digest(kind, whole) for whole in _roundings(_statistics(values))]
+        list(dict.fromkeys(_digest(kind, whole) for whole in _roundings(_moments(values))))
         for kind, values in _with_weights(clouds)
     ]
+
+
+def shared_fingerprints(clouds: Any) -> list[str]:
+    """Return a text per cloud that is also the same for clouds of which one is the other, rounded.
+
+    It is the first fingerprint of an earlier cloud that is a possible one of this cloud, or else
+    its own.
+
+    Parameters
+    ----------
+    clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
+        The clouds, or what was computed from them.
+
+    Examples
+    --------
+    >>> clouds = list(np.random.default_rng(0).normal(size=(100, 20, 2)))
+    >>> texts = shared_fingerprints(clouds + [np.round(cloud, 6) for cloud in clouds])
+    >>> texts[:100] == texts[100:], len(set(texts))
+    (True, 100)
+    """
+    texts: dict[str, None] = {}  # in order
+    found = []
+    for possible in possible_fingerprints(clouds):
+        text = recognised(possible, texts) or possible[0]
+        texts[text] = None
+        found.append(text)
+    return found
 
 
 def recognised(texts: Sequence[str], known: Container[str]) -> str | None:
@@ -98,47 +153,109 @@ def _digest(kind: str, numbers: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def _roundings(statistics: np.ndarray) -> list[np.ndarray]:
-    """Return the statistics as whole numbers, in every way in which they may have been rounded."""
-    whole = _rounded(statistics)
-    off = statistics - whole  # from -0.5 to 0.5
-    near = np.argsort(-np.abs(off), kind="stable")[:_MOST]
-    ways = [(0, int(np.sign(off[i]))) if abs(off[i]) > 0.5 - _NEAR else (0,) for i in near]
-    found = []
-    for steps in product(*ways):
-        moved = whole.copy()
-        moved[near] += steps
-        found.append(moved)
-    return found
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """What is known about the n points of a cloud, with features in units that are powers of two.
+
+    Features that count as constant have deviation 0.
+    """
+
+    n: int
+    units: np.ndarray  # their logarithms to base 2
+    center: np.ndarray
+    deviation: np.ndarray
+    waves: np.ndarray
+
+    @property
+    def size(self) -> np.ndarray:
+        """The root mean square of each feature."""
+        size: np.ndarray = np.hypot(self.center, self.deviation)
+        return size
+
+    def steps(self, size: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+        """Return the step (D,) for each feature, before it becomes a power of two."""
+        steps = _STEP * self.n**-0.125 * size
+        of_mean = np.maximum(_STEP_OF_MEAN * size, _LEAST_OF_ERROR * deviation)
+        of_mean = np.minimum(of_mean, _MOST_OF_ERROR * deviation) * self.n**-0.5
+        steps = np.where(deviation > 0, np.minimum(steps, of_mean), steps)
+        return np.where(steps > 0, steps, 1.0)
 
 
-def _rounded(statistics: np.ndarray) -> np.ndarray:
-    whole: np.ndarray = np.rint(statistics).astype("<i8")
+def _moments(values: np.ndarray) -> _Moments:
+    """Return means of points (n, D), and means of waves over the standardised points."""
+    n, D = values.shape
+    units = np.frexp(np.abs(values).max(0))[1]
+    values = np.ldexp(values, -units)
+    center = values.mean(0)
+    values = values - center
+    deviation = values.std(0)
+    deviation[deviation <= _CONSTANT * np.hypot(center, deviation)] = 0.0
+    z = np.where(deviation > 0, values, 0.0) / np.where(deviation > 0, deviation, 1.0)
+    directions, _, phases = _coefficients(D)
+    waves = np.cos(z @ directions.T + phases).mean(0)
+    return _Moments(n, units, center, deviation, waves)
+
+
+def _statistics(
+    moments: _Moments, size_off: float = 0.0, deviation_off: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logarithms of the steps (D,), and the statistics in steps.
+
+    Parameters
+    ----------
+    moments : _Moments
+        Moments of the cloud.
+    size_off, deviation_off : float, default 0.0
+        Steps are chosen as if the root mean square and the deviation of every feature were larger
+        by so many steps.
+    """
+    varies = moments.deviation > 0
+    steps = moments.steps(moments.size, moments.deviation)
+    size = moments.size + size_off * steps * (moments.size > 0)
+    deviation = moments.deviation + deviation_off * steps * varies
+    steps = moments.steps(size, deviation)
+    powers = _nearest_power(steps)
+    of_deviation = np.exp2(_nearest_power(steps / np.where(varies, deviation, 1.0))) * varies
+    directions, combinations, _ = _coefficients(len(steps))
+    of_waves = np.sqrt(directions**2 @ of_deviation**2)
+    waves = moments.waves / np.where(of_waves > 0, of_waves, 1.0)
+    scaled = np.ldexp([moments.center, moments.deviation], -powers)
+    return moments.units + powers, np.concatenate([waves, *(scaled @ combinations.T)])
+
+
+def _nearest_power(values: np.ndarray) -> np.ndarray:
+    """Return the logarithms to base 2 of the powers of two nearest to values."""
+    powers: np.ndarray = np.rint(np.log2(values) + _OFFSET).astype(np.int32)
+    return powers
+
+
+def _rounded(powers: np.ndarray, statistics: np.ndarray) -> np.ndarray:
+    whole: np.ndarray = np.concatenate([powers, np.rint(statistics)]).astype("<i8")
     return whole
 
 
-def _statistics(values: np.ndarray) -> np.ndarray:
-    """Return statistics of points (n, D), in steps to which they are rounded."""
-    n, D = values.shape
-    unit = np.abs(values).max(0)
-    unit[unit == 0] = 1.0
-    values = values / unit
-    center, extent = values.mean(0), values.std(0)
-    extent[extent <= 1e-9] = 1.0  # a constant feature
-    of_shape, of_place, phases = _coefficients(D)
-    z = (values - center) / extent
-    shape = np.cos(z @ of_shape.T + phases).mean(0)
-    place = of_place @ (center / extent), of_place @ (np.log(extent) + np.log(unit))
-    found = np.concatenate([shape, *place]) * np.sqrt(n) / _STEP
-    # of features that hardly vary, the place is a large number
-    clipped: np.ndarray = np.clip(found, -(2.0**60), 2.0**60)
-    return clipped
+def _roundings(moments: _Moments) -> Iterator[np.ndarray]:
+    """Yield the statistics as whole numbers, in every way in which they may have been rounded."""
+    steps_tried = set()
+    for signs in [(0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)]:
+        powers, statistics = _statistics(moments, *(_NEAR * sign for sign in signs))
+        whole = _rounded(powers, statistics)
+        if whole.tobytes() in steps_tried:
+            continue
+        steps_tried.add(whole.tobytes())
+        off = statistics - np.rint(statistics)  # from -0.5 to 0.5
+        near = np.argsort(-np.abs(off), kind="stable")[:_MOST]
+        ways = [(0, int(np.sign(off[i]))) if abs(off[i]) > 0.5 - _NEAR else (0,) for i in near]
+        for moves in product(*ways):
+            moved = whole.copy()
+            moved[len(powers) + near] += moves
+            yield moved
 
 
 @lru_cache(maxsize=64)
 def _coefficients(D: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return fixed coefficients of D features for each statistic, and phases of those of shape."""
-    count = (_OF_SHAPE + _OF_PLACE) * D + _OF_SHAPE
+    """Return fixed directions of waves, combinations of D features, and phases of the waves."""
+    count = (_WAVES + _COMBINATIONS) * D + _WAVES
     drawn = np.frombuffer(shake_256(b"pointforms").digest(8 * count), "<u8") / 2.0**64
-    rows = (2 * drawn[_OF_SHAPE:] - 1).reshape(-1, D) * np.sqrt(3 / D)  # of length about 1
-    return 1.5 * rows[:_OF_SHAPE], rows[_OF_SHAPE:], 2 * np.pi * drawn[:_OF_SHAPE]
+    rows = (2 * drawn[_WAVES:] - 1).reshape(-1, D) * np.sqrt(3 / D)  # of length about 1
+    return 1.5 * rows[:_WAVES], rows[_WAVES:], 2 * np.pi * drawn[:_WAVES]

@@ -11,9 +11,9 @@ from pydantic import NonNegativeInt, StringConstraints
 from pointforms.clouds import cloud_list
 from pointforms.estimators.fingerprints import (
     BYTES,
-    fingerprints,
     possible_fingerprints,
     recognised,
+    shared_fingerprints,
 )
 from pointforms.estimators.per_cloud import one_per_cloud
 from pointforms.estimators.saved_values import Attribute
@@ -33,6 +33,8 @@ TRAINING_GROUPS = Attribute(list[NonNegativeInt], optional=True)
 def fingerprints_of_fit(clouds: Any, kept: np.ndarray) -> list[str]:
     """Return the fingerprints of the clouds of `fit`, and which of them were trained on.
 
+    A cloud and the same cloud with rounded values have one fingerprint.
+
     Parameters
     ----------
     clouds : Clouds, or list of array-like or tensor, each of shape (n_i, D)
@@ -47,7 +49,7 @@ def fingerprints_of_fit(clouds: Any, kept: np.ndarray) -> list[str]:
     (False, True)
     """
     trained = set(kept.tolist())
-    texts = enumerate(fingerprints(clouds))
+    texts = enumerate(shared_fingerprints(clouds))
     return [text if i in trained else _WEIGHTLESS + text for i, text in texts]
 
 
@@ -66,7 +68,7 @@ def training_places(known: Sequence[str], clouds: Any) -> np.ndarray:
     Examples
     --------
     >>> first, second = [[0.0, 1.0]], [[2.0, 3.0]]
-    >>> training_places(fingerprints([first, second]), [second, first]).tolist()
+    >>> training_places(shared_fingerprints([first, second]), [second, first]).tolist()
     [1, 0]
     """
     places: dict[str, list[int]] = {}

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
-from pointforms.estimators.fingerprints import fingerprints
+from pointforms.estimators.fingerprints import shared_fingerprints
 from pointforms.estimators.held_out import held_out_folds
 from pointforms.explain.feature_names import named_clouds
 from pointforms.explain.fit_arguments import argument_for_weights, arguments_for_groups
@@ -197,8 +197,8 @@ def _cross_fitted(
 
 
 def _with_equal_clouds(clouds: Sequence[Any], groups: np.ndarray | None) -> np.ndarray:
-    """Return groups (N,) in which equal clouds are together."""
-    texts = np.unique(fingerprints(clouds), return_inverse=True)[1]
+    """Return groups (N,) in which equal clouds are together, also if some of them were rounded."""
+    texts = np.unique(shared_fingerprints(clouds), return_inverse=True)[1]
     names = np.arange(len(clouds)) if groups is None else np.unique(groups, return_inverse=True)[1]
     size = int(names.max()) + 1
     total = size + int(texts.max()) + 1
