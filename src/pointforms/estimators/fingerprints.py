@@ -45,6 +45,8 @@ _STEP = 1e-4
 # Far from zero that is too much for samples to differ. The step is at most this share of the root
 # mean square over sqrt(n), but in any case between these shares of the error of the mean.
 _STEP_OF_MEAN, _LEAST_OF_ERROR, _MOST_OF_ERROR = 6e-5, 0.03, 0.1
+# Rounding to six digits changes a mean by less than this share of the root mean square.
+_MOST_OF_ROUNDING = 1e-5
 # Features that deviate less, relative to their root mean square, count as constant.
 _CONSTANT = 1e-5
 # Steps are powers of two, which are the same before and after rounding unless the logarithm lies
@@ -73,10 +75,7 @@ def fingerprints(clouds: Any) -> list[str]:
     >>> first == second, first == third, len(first)
     (True, False, 32)
     """
-    return [
-        _digest(kind, _rounded(*_statistics(_moments(values))))
-        for kind, values in _with_weights(clouds)
-    ]
+    return [_own(kind, _moments(values)) for kind, values in _with_weights(clouds)]
 
 
 def possible_fingerprints(clouds: Any) -> list[list[str]]:
@@ -96,10 +95,7 @@ def possible_fingerprints(clouds: Any) -> list[list[str]]:
     >>> own in possible
     True
     """
-    return [
-        list(dict.fromkeys(_digest(kind, whole) for whole in _roundings(_moments(values))))
-        for kind, values in _with_weights(clouds)
-    ]
+    return [_possible(kind, _moments(values)) for kind, values in _with_weights(clouds)]
 
 
 def shared_fingerprints(clouds: Any) -> list[str]:
@@ -120,12 +116,14 @@ def shared_fingerprints(clouds: Any) -> list[str]:
     >>> texts[:100] == texts[100:], len(set(texts))
     (True, 100)
     """
-    texts: dict[str, None] = {}  # in order
-    found = []
-    for possible in possible_fingerprints(clouds):
-        text = recognised(possible, texts) or possible[0]
-        texts[text] = None
-        found.append(text)
+    known = [(kind, _moments(values)) for kind, values in _with_weights(clouds)]
+    near = _near_another([moments for _, moments in known])
+    texts: set[str] = set()
+    found: list[str] = []
+    for (kind, moments), has_near in zip(known, near, strict=True):
+        possible = _possible(kind, moments) if has_near else [_own(kind, moments)]
+        found.append(recognised(possible, texts) or possible[0])
+        texts.add(found[-1])
     return found
 
 
@@ -145,6 +143,14 @@ def _with_weights(clouds: Any) -> Iterator[tuple[str, np.ndarray]]:
             ratios = (weights / weights.max()).cpu().numpy()
             values, kind = np.concatenate([values, ratios[:, None]], 1), "weighted "
         yield f"{kind}{values.shape!r}", values
+
+
+def _own(kind: str, moments: _Moments) -> str:
+    return _digest(kind, _rounded(*_statistics(moments)))
+
+
+def _possible(kind: str, moments: _Moments) -> list[str]:
+    return list(dict.fromkeys(_digest(kind, whole) for whole in _roundings(moments)))
 
 
 def _digest(kind: str, numbers: np.ndarray) -> str:
@@ -194,6 +200,19 @@ def _moments(values: np.ndarray) -> _Moments:
     directions, _, phases = _coefficients(D)
     waves = np.cos(z @ directions.T + phases).mean(0)
     return _Moments(n, units, center, deviation, waves)
+
+
+def _near_another(clouds: Sequence[_Moments]) -> np.ndarray:
+    """Return whether each cloud can be another one, rounded, by the sum of its features' means."""
+    sums = np.array([np.ldexp(one.center, one.units).sum() for one in clouds])
+    sizes = np.array([np.ldexp(one.size, one.units).sum() for one in clouds])
+    order = np.argsort(sums, kind="stable")
+    close = np.diff(sums[order]) <= _MOST_OF_ROUNDING * np.minimum(
+        sizes[order][1:], sizes[order][:-1]
+    )
+    near = np.zeros(len(clouds), dtype=bool)
+    near[order[1:][close]] = near[order[:-1][close]] = True
+    return near
 
 
 def _statistics(
