@@ -10,6 +10,7 @@ from sklearn.metrics import accuracy_score
 
 from pointforms.estimators.learns_targets import LearnsTargets
 from pointforms.estimators.targets import ClassTargets
+from pointforms.support.threads import one_thread
 
 
 class ClassifiesClouds(LearnsTargets, ClassifierMixin):  # type: ignore[misc]
@@ -41,7 +42,8 @@ class ClassifiesClouds(LearnsTargets, ClassifierMixin):  # type: ignore[misc]
         ndarray, shape (N, C)
             One column per class, in the order of `classes_`.
         """
-        return self._predict(clouds, covariates, batch)
+        with one_thread():
+            return self._predict(clouds, covariates, batch)
 
     def predict(self, clouds: Any, covariates: Any = None, batch: Any = None) -> np.ndarray:
         """Predict the most probable class.

@@ -23,6 +23,7 @@ from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
 from pointforms.support.progress import track
 from pointforms.support.statistics import Estimate, interval
+from pointforms.support.threads import one_thread
 
 # Up to this many workers are threads: steps of stacked fits spend little time in Python, and a new
 # process needs seconds to import torch.
@@ -127,30 +128,33 @@ def cross_fit(
     groups = check_groups(groups, len(clouds))
     names = np.unique(folds)
     parts = [(np.flatnonzero(folds != fold), int(seed)) for fold in names for seed in seeds]
-    stores = estimator.make_stores(estimator.prepare(clouds), [training for training, _ in parts])
     jobs = (os.cpu_count() or 1) if n_jobs == -1 else (n_jobs or 1)
-    if jobs == 1:
-        trained = _train_and_predict(estimator, stores, targets, parts, groups, together, progress)
-    else:
-        prefer = "threads" if jobs <= _THREADS else "processes"
-        threads = torch.get_num_threads()
-        shares = [share for share in np.array_split(np.arange(len(parts)), jobs) if len(share)]
-        with track(len(shares), "parts of the fits", progress) as advance:
-            trained = []
-            for some in Parallel(n_jobs=jobs, prefer=prefer, return_as="generator")(
-                delayed(_in_worker)(
-                    estimator,
-                    [stores[i] for i in share],
-                    targets,
-                    [parts[i] for i in share],
-                    groups,
-                    together,
-                )
-                for share in shares
-            ):
-                trained += some
-                advance(1)
-        torch.set_num_threads(threads)  # workers that are threads have set it to one
+    with one_thread():
+        stores = estimator.make_stores(
+            estimator.prepare(clouds), [training for training, _ in parts]
+        )
+        if jobs == 1:
+            trained = _train_and_predict(
+                estimator, stores, targets, parts, groups, together, progress
+            )
+        else:
+            prefer = "threads" if jobs <= _THREADS else "processes"
+            shares = [share for share in np.array_split(np.arange(len(parts)), jobs) if len(share)]
+            with track(len(shares), "parts of the fits", progress) as advance:
+                trained = []
+                for some in Parallel(n_jobs=jobs, prefer=prefer, return_as="generator")(
+                    delayed(_in_worker)(
+                        estimator,
+                        [stores[i] for i in share],
+                        targets,
+                        [parts[i] for i in share],
+                        groups,
+                        together,
+                    )
+                    for share in shares
+                ):
+                    trained += some
+                    advance(1)
     probabilities = np.zeros((len(seeds), len(clouds), targets.outputs))
     areas = np.zeros((len(names), len(seeds)))
     for i, (_, predicted) in enumerate(trained):

@@ -9,6 +9,7 @@ import numpy as np
 from pointforms.clouds import cloud_list
 from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.targets import Targets
+from pointforms.support.threads import one_thread
 
 
 class LearnsTargets(ExplainsItself):
@@ -73,7 +74,8 @@ class LearnsTargets(ExplainsItself):
         clouds = cloud_list(clouds)
         class_weight = getattr(self, "class_weight", None)
         targets = self._targets_type.of(y, len(clouds), class_weight, sample_weight)
-        self._fit(clouds, targets, groups, covariates, batch)
+        with one_thread():
+            self._fit(clouds, targets, groups, covariates, batch)
         self._keep_targets(targets)
         return self
 
@@ -105,7 +107,9 @@ class LearnsTargets(ExplainsItself):
             one with an equal cloud in another fold.
         """
         places = self._places_of(clouds, of)
-        return self._in_target_units(self._predict_out_of_fold(clouds, places, covariates, batch))
+        with one_thread():
+            predicted = self._predict_out_of_fold(clouds, places, covariates, batch)
+        return self._in_target_units(predicted)
 
     def _keep_targets(self, targets: Any) -> None:
         """Keep what predictions need to know of the targets."""

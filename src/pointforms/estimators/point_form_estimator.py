@@ -41,6 +41,7 @@ from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import Sees
 from pointforms.support.docstring_entries import insert_entries
 from pointforms.support.saved_classes import register_class
+from pointforms.support.threads import one_thread
 
 # Number of clouds on which the unit of the comparison matrices is measured.
 _CALIBRATION_CLOUDS = 64
@@ -132,9 +133,10 @@ class PointFormEstimator(PointFormOptions):
         list of GramField
             One per cloud.
         """
-        stream = self._stream(clouds)
-        # clouds that await their units keep their names, if they have any
-        return stream.fields() if isinstance(stream, FieldStream) else stream
+        with one_thread():
+            stream = self._stream(clouds)
+            # clouds that await their units keep their names, if they have any
+            return stream.fields() if isinstance(stream, FieldStream) else stream
 
     def _stream(self, clouds: Any) -> Any:
         """Return the fields of :meth:`prepare`, which are computed while a store is made of them.
@@ -351,13 +353,14 @@ class PointFormEstimator(PointFormOptions):
         """
         check_is_fitted(self, "model_")
         network: Any = first_member(self.model_)
-        prepared = self._stream(clouds)
-        self._check_prepared(prepared)
-        centers = self._centers(prepared, self._checked_batch(batch, len(prepared)))
-        store = self.make_store(prepared, network.origin, centers)
-        stacked = apply(
-            network, store, lambda batch: torch.stack(network.comparison_matrices(batch), 1)
-        )
+        with one_thread():
+            prepared = self._stream(clouds)
+            self._check_prepared(prepared)
+            centers = self._centers(prepared, self._checked_batch(batch, len(prepared)))
+            store = self.make_store(prepared, network.origin, centers)
+            stacked = apply(
+                network, store, lambda batch: torch.stack(network.comparison_matrices(batch), 1)
+            )
         matrices: np.ndarray = stacked.double().cpu().numpy()
         return matrices[:, 0] if isinstance(self.degree, Integral) else matrices
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pointforms.estimators.fits import Store
+from pointforms.support.threads import multiplications_per_point, threads_for
 
 
 def apply(
@@ -46,7 +47,8 @@ def apply(
     model.eval()
     evaluate = model if function is None else function
     order = store.sizes.argsort()
-    with torch.no_grad():
+    points = min(batch_size, len(order)) * float(store.sizes.double().mean())
+    with torch.no_grad(), threads_for(points * multiplications_per_point(model)):
         by_size = torch.cat([evaluate(store.gather(index)) for index in order.split(batch_size)])
     result = torch.empty_like(by_size)
     result[order] = by_size

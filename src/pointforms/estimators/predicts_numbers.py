@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 from pointforms.estimators.learns_targets import LearnsTargets
 from pointforms.estimators.saved_values import Attribute
 from pointforms.estimators.targets import NumberTargets
+from pointforms.support.threads import one_thread
 
 # Attributes of a fitted regressor that are saved.
 TARGET_UNITS = {
@@ -51,7 +52,9 @@ class PredictsNumbers(LearnsTargets, RegressorMixin):  # type: ignore[misc]
         ndarray, shape (N,) or (N, targets)
             As y was in `fit`.
         """
-        return self._in_target_units(self._predict(clouds, covariates, batch))
+        with one_thread():
+            predicted = self._predict(clouds, covariates, batch)
+        return self._in_target_units(predicted)
 
     def score(
         self,

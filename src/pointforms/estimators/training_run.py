@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from pointforms.estimators.fits import Fit, Loss, Schedule, Store
 from pointforms.estimators.stacking import AdamW, Stack
+from pointforms.support.threads import multiplications_per_point, threads_for
 
 # Largest number of clouds per batch in evaluation.
 _EVALUATED = 64
@@ -67,8 +68,18 @@ class Run:
         whole = schedule.points is None or int(self._sizes.max()) <= schedule.points
         self._in_parts = store.parts > 1 and whole
 
+    def multiplications(self) -> float:
+        """Return about how many multiplications a step of the running fits has."""
+        points = min(float(self._sizes.mean()), self._schedule.points or np.inf)
+        each = multiplications_per_point(self.models[0])
+        return len(self.running) * self._width * points * each
+
     def train_epoch(self) -> list[float]:
         """Train every running fit for an epoch, and return the mean losses of its steps."""
+        with threads_for(self.multiplications()):
+            return self._train_epoch()
+
+    def _train_epoch(self) -> list[float]:
         stack, template = self._stack, self._stack.template
         loss, fits = self._loss, [self._fits[i] for i in self.running]
         template.train()
@@ -156,6 +167,10 @@ class Run:
 
     def outputs(self) -> list[Tensor]:
         """Return the outputs of every running fit for its validation clouds, in their order."""
+        with threads_for(self.multiplications()):
+            return self._outputs()
+
+    def _outputs(self) -> list[Tensor]:
         stack, template = self._stack, self._stack.template
         template.eval()
 

@@ -19,6 +19,7 @@ from pointforms.estimators.targets import targets_of
 from pointforms.geometry.stream import points_of
 from pointforms.nn.average import AverageNetwork
 from pointforms.support.options import Bounds
+from pointforms.support.threads import one_thread
 
 
 class PointFormTransformer(
@@ -98,10 +99,12 @@ class PointFormTransformer(
         if y is None or self.epochs == 0:
             check_groups(groups, len(clouds))
             checked_weights(sample_weight, len(clouds))
-            self._draw_forms(clouds, self._checked_batch(batch, len(clouds)))
+            with one_thread():
+                self._draw_forms(clouds, self._checked_batch(batch, len(clouds)))
             return self
         targets = targets_of(y, len(clouds), self.class_weight, sample_weight)
-        self._fit(clouds, targets, groups, batch=batch)
+        with one_thread():
+            self._fit(clouds, targets, groups, batch=batch)
         return self
 
     def _draw_forms(self, clouds: Sequence[Any], batch: np.ndarray | None) -> None:
@@ -147,7 +150,8 @@ class PointFormTransformer(
         ndarray, shape (N, features)
             One row per cloud.
         """
-        store = self._prediction_store(clouds, batch=batch)
-        readouts = [apply(network, store, network.features) for network in self._networks()]
+        with one_thread():
+            store = self._prediction_store(clouds, batch=batch)
+            readouts = [apply(network, store, network.features) for network in self._networks()]
         features: np.ndarray = torch.cat(readouts, 1).double().cpu().numpy()
         return features

@@ -12,6 +12,19 @@ from pointforms.geometry.neighbors import BLOCK
 from pointforms.weights import relative_weights
 
 
+def field_multiplications(cloud: Tensor, neighbors: int) -> int:
+    """Return about how many multiplications the Gram field of a cloud takes, its search included.
+
+    Examples
+    --------
+    >>> field_multiplications(torch.zeros(100, 3), neighbors=32)
+    58800
+    """
+    n, D = cloud.shape
+    k = min(n, neighbors)
+    return n * D * (n + k * min(D, k))
+
+
 def batches(clouds: Sequence[Tensor], rows: Iterable[int], neighbors: int) -> list[list[int]]:
     """Group some clouds by size and precision, few enough in a group for the CPU cache.
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pointforms.geometry.batches import batches
+from pointforms.geometry.batches import batches, field_multiplications
 from pointforms.geometry.chunked import SearchedLists
 from pointforms.geometry.dimension import local_pca_dimension, local_pca_dimensions
 from pointforms.geometry.evidence import CANDIDATES, Evidence
@@ -25,6 +25,7 @@ from pointforms.geometry.settings import GramSettings
 from pointforms.geometry.units import own_units
 from pointforms.support.blame import warn_caller
 from pointforms.support.progress import track
+from pointforms.support.threads import threads_for
 
 #: The neighbour count of clouds too small to compare counts on.
 USUAL_NEIGHBORS = 32
@@ -97,6 +98,12 @@ class Votes:
             Show a progress bar.
         """
         rows = range(len(self._clouds)) if rows is None else rows
+        largest = max(self._clouds, key=len)
+        work = field_multiplications(largest, max(CANDIDATES))
+        with threads_for(work):
+            return self._chosen(rows, progress)
+
+    def _chosen(self, rows: Sequence[int], progress: bool) -> Choice:
         k, d = self._settings.neighbors, self._settings.dimension
         agreement = None
         if d == "local-pca":

@@ -18,7 +18,7 @@ from torch import Tensor
 from pointforms.cloud import CloudLike
 from pointforms.clouds import Clouds, as_clouds, plain_clouds
 from pointforms.geometry.assemble import fields_of_geometry
-from pointforms.geometry.batches import batches
+from pointforms.geometry.batches import batches, field_multiplications
 from pointforms.geometry.cache import FieldCache
 from pointforms.geometry.choice import Choice, Votes
 from pointforms.geometry.estimate import estimate_geometry
@@ -26,6 +26,7 @@ from pointforms.geometry.field import GramField
 from pointforms.geometry.large import large_field, suits_large_field
 from pointforms.geometry.settings import GramSettings
 from pointforms.support.progress import track
+from pointforms.support.threads import threads_for
 from pointforms.weights import keep_weights, relative_weights, weights_of
 
 #: Positions of some clouds, and their Gram fields.
@@ -169,7 +170,9 @@ def _groups(
                     yield [i], [told(cached)]
 
     def compute(rows: list[int]) -> Group:
-        computed = _fields_of_batch([clouds[i] for i in rows], resolved)
+        work = len(rows) * field_multiplications(clouds[rows[0]], choice.neighbors)
+        with threads_for(work):
+            computed = _fields_of_batch([clouds[i] for i in rows], resolved)
         if cache is not None:
             for i, field in zip(rows, computed, strict=True):
                 cache.save(clouds[i], resolved, field)
