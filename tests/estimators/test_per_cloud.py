@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 import torch
 
-from pointforms.estimators.per_cloud import check_groups, checked_weights, one_per_cloud
+import pointforms as pf
+from pointforms.estimators.per_cloud import (
+    check_groups,
+    check_order,
+    checked_weights,
+    one_per_cloud,
+)
 
 
 @pytest.mark.parametrize(("values", "kind"), [
@@ -44,3 +50,55 @@ def test_only_ratios_of_weights_matter(scale):
     weights = checked_weights(scale * np.array([1.0, 0.0, 3.0]), 3)
     np.testing.assert_allclose(weights, [0.5, 0, 1.5])
     assert checked_weights(np.full(3, scale), 3) is None
+
+
+class TestOrder:
+    """Series and frames whose index has the ids of the clouds in another order are refused."""
+
+    ids = ("s3", "s1", "s2", "s0")
+
+    def clouds(self):
+        rng = np.random.default_rng(0)
+        arrays = [rng.normal(size=(8, 2)) * (1 + i % 2) for i in range(4)]
+        return pf.Clouds.from_list(arrays, ids=self.ids)
+
+    def in_other_order(self, values):
+        return pd.Series(values, index=sorted(self.ids))
+
+    @pytest.mark.parametrize("name", ["y", "groups", "sample_weight", "batch", "covariates"])
+    def test_in_fit(self, name):
+        given = {"y": [0, 1, 0, 1], name: self.in_other_order([1, 0, 1, 0])}
+        if name == "covariates":
+            given[name] = given[name].to_frame("age")
+        y = given.pop("y")
+        with pytest.raises(ValueError, match=rf"^{name} has the ids of the clouds in another ord"):
+            pf.CloudClassifier(parts=("linear",)).fit(self.clouds(), y, **given)
+
+    def test_in_predictions_and_scores(self):
+        clouds, y = self.clouds(), np.array([0, 1, 0, 1])
+        ages = pd.DataFrame({"age": [3.0, 1.0, 2.0, 0.0]}, index=list(self.ids))
+        model = pf.CloudClassifier(parts=("linear",), random_state=0)
+        model.fit(clouds, pd.Series(y, index=list(self.ids)), covariates=ages)
+        for predict in (model.predict, model.predict_proba):
+            with pytest.raises(ValueError, match="covariates has the ids"):
+                predict(clouds, covariates=ages.sort_index())
+        with pytest.raises(ValueError, match="y has the ids"):
+            model.score(clouds, self.in_other_order(y), covariates=ages)
+
+    def test_the_remedy_works(self):
+        clouds, y = self.clouds(), self.in_other_order([0, 1, 0, 1])
+        with pytest.raises(ValueError, match=r"use y\.reindex\(clouds\.ids\)$"):
+            check_order(clouds, y=y)
+        check_order(clouds, y=y.reindex(clouds.ids))
+        numbered = pf.Clouds.from_list([*clouds], ids=["7", "5", "6", "4"])
+        y = pd.Series([0, 1, 0, 1], index=[4, 5, 6, 7])
+        with pytest.raises(ValueError, match=r"y\.set_axis\(y\.index\.astype\(str\)\)\.reindex"):
+            check_order(numbered, y=y)
+        check_order(numbered, y=y.set_axis(y.index.astype(str)).reindex(numbered.ids))
+
+    def test_an_index_that_is_no_id_says_nothing(self):
+        arrays = [*self.clouds()]
+        y = pd.Series([0, 1, 0, 1], index=[3, 1, 2, 0])
+        check_order(arrays, y=y)
+        check_order(pf.Clouds.from_list(arrays), y=y)  # ids are mere positions
+        check_order(self.clouds(), y=y, groups=[1, 2, 3, 4], batch=np.arange(4))

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from pointforms.estimators.learns_targets import LearnsTargets
+from pointforms.estimators.per_cloud import check_order
 from pointforms.estimators.targets import ClassTargets
 from pointforms.support.threads import one_thread
 
@@ -42,6 +43,7 @@ class ClassifiesClouds(LearnsTargets, ClassifierMixin):  # type: ignore[misc]
         ndarray, shape (N, C)
             One column per class, in the order of `classes_`.
         """
+        check_order(clouds, covariates=covariates, batch=batch)
         with one_thread():
             return self._predict(clouds, covariates, batch)
 
@@ -71,5 +73,6 @@ class ClassifiesClouds(LearnsTargets, ClassifierMixin):  # type: ignore[misc]
 
         Takes what :meth:`predict_proba` takes, with the labels `y` and weights of the clouds.
         """
+        check_order(clouds, y=y, sample_weight=sample_weight)
         predicted = self.predict(clouds, covariates, batch)
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))

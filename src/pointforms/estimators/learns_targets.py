@@ -8,6 +8,7 @@ import numpy as np
 
 from pointforms.clouds import cloud_list
 from pointforms.estimators.explaining import ExplainsItself
+from pointforms.estimators.per_cloud import check_order
 from pointforms.estimators.targets import Targets
 from pointforms.support.threads import one_thread
 
@@ -72,6 +73,10 @@ class LearnsTargets(ExplainsItself):
         """
         self.check_options()
         clouds = cloud_list(clouds)
+        check_order(
+            clouds, y=y, groups=groups, sample_weight=sample_weight, covariates=covariates,
+            batch=batch,
+        )  # fmt: skip
         class_weight = getattr(self, "class_weight", None)
         targets = self._targets_type.of(y, len(clouds), class_weight, sample_weight)
         with one_thread():
@@ -106,6 +111,7 @@ class LearnsTargets(ExplainsItself):
             Probabilities, or numbers; NaN for a cloud that no model held out: one of weight 0, or
             one with an equal cloud in another fold.
         """
+        check_order(clouds, covariates=covariates, batch=batch)
         places = self._places_of(clouds, of)
         with one_thread():
             predicted = self._predict_out_of_fold(clouds, places, covariates, batch)

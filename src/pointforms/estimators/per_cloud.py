@@ -72,6 +72,38 @@ def one_per_cloud(name: str, values: Any, count: int) -> np.ndarray:
     return array
 
 
+def check_order(clouds: Any, **given: Any) -> None:
+    """Raise an error if the index of a series or frame has the ids of the clouds in another order.
+
+    What is given with clouds belongs to them by position, but an index of ids says otherwise.
+
+    Parameters
+    ----------
+    clouds : Clouds or list
+        The clouds. Only those with ids of their own are compared.
+    **given : any
+        What was given with them, by name.
+
+    Examples
+    --------
+    >>> import pandas as pd, pointforms as pf
+    >>> clouds = pf.Clouds.from_list([[[0.0], [1.0]], [[2.0], [3.0]]], ids=["b", "a"])
+    >>> check_order(clouds, y=pd.Series([0, 1], index=["a", "b"]))
+    Traceback (most recent call last):
+    ValueError: y has the ids of the clouds in another order: use y.reindex(clouds.ids)
+    """
+    ids = list(getattr(clouds, "ids", ()))
+    if not ids or ids == [str(i) for i in range(len(ids))]:
+        return
+    for name, values in given.items():
+        index = values.index.tolist() if hasattr(values, "iloc") else []
+        names = [str(one) for one in index]
+        if names != ids and sorted(names) == sorted(ids):
+            as_text = "" if names == index else ".set_axis(index.astype(str))"
+            how = f"{name}{as_text}.reindex(clouds.ids)".replace("(index.", f"({name}.index.")
+            raise ValueError(f"{name} has the ids of the clouds in another order: use {how}")
+
+
 def check_groups(groups: Any, count: int) -> np.ndarray | None:
     """Return groups as an array with one entry per cloud; None stays None."""
     return None if groups is None else one_per_cloud("groups", groups, count)

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from pointforms.estimators.learns_targets import LearnsTargets
+from pointforms.estimators.per_cloud import check_order
 from pointforms.estimators.saved_values import Attribute
 from pointforms.estimators.targets import NumberTargets
 from pointforms.support.threads import one_thread
@@ -52,6 +53,7 @@ class PredictsNumbers(LearnsTargets, RegressorMixin):  # type: ignore[misc]
         ndarray, shape (N,) or (N, targets)
             As y was in `fit`.
         """
+        check_order(clouds, covariates=covariates, batch=batch)
         with one_thread():
             predicted = self._predict(clouds, covariates, batch)
         return self._in_target_units(predicted)
@@ -68,6 +70,7 @@ class PredictsNumbers(LearnsTargets, RegressorMixin):  # type: ignore[misc]
 
         Takes what :meth:`predict` takes, with the numbers `y` and weights of the clouds.
         """
+        check_order(clouds, y=y, sample_weight=sample_weight)
         predicted = self.predict(clouds, covariates, batch)
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 

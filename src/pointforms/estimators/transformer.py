@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from pointforms.clouds import cloud_list
 from pointforms.estimators.batch_centers import learn_batch_centers
 from pointforms.estimators.fits import Fit, Fitted
-from pointforms.estimators.per_cloud import check_groups, checked_weights
+from pointforms.estimators.per_cloud import check_groups, check_order, checked_weights
 from pointforms.estimators.point_form_estimator import PointFormEstimator
 from pointforms.estimators.prediction import apply
 from pointforms.estimators.targets import targets_of
@@ -96,6 +96,7 @@ class PointFormTransformer(
         """
         self.check_options()
         clouds = cloud_list(clouds)
+        check_order(clouds, y=y, groups=groups, sample_weight=sample_weight, batch=batch)
         if y is None or self.epochs == 0:
             check_groups(groups, len(clouds))
             checked_weights(sample_weight, len(clouds))
