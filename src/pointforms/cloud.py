@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pointforms.support.threads import one_thread
 from pointforms.tensors import as_tensor
 from pointforms.weights import keep_weights
 
@@ -61,17 +62,10 @@ def as_cloud(
     if n == 0 or D == 0:
         missing = "points" if n == 0 else "features"
         raise ValueError(f"{name} has shape ({n}, {D}): it has no {missing}")
-    low, high = torch.aminmax(tensor)  # NaN if there is one
-    limits = torch.finfo(tensor.dtype)
-    largest = max(float(high), -float(low))
-    if not largest <= limits.max / 4:
-        _refuse_non_finite(tensor, name, feature_names)
-        raise ValueError(
-            f"{name} has values up to {largest:.3g}, at the end of the range of {tensor.dtype}: "
-            "differences would overflow"
-        )
-    if distinct:
-        _refuse_equal_points(tensor, name)
+    with one_thread():  # torch shares even the extremes of a hundred points among threads
+        _check_range(tensor, name, feature_names)
+        if distinct:
+            _refuse_equal_points(tensor, name)
     return keep_weights(tensor, points)
 
 
@@ -100,6 +94,17 @@ def column_names_of(cloud: Any) -> list[str] | None:
         return None
     names = list(columns)
     return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _check_range(tensor: Tensor, name: str, feature_names: Sequence[str] | None) -> None:
+    low, high = torch.aminmax(tensor)  # NaN if there is one
+    largest = max(float(high), -float(low))
+    if not largest <= torch.finfo(tensor.dtype).max / 4:
+        _refuse_non_finite(tensor, name, feature_names)
+        raise ValueError(
+            f"{name} has values up to {largest:.3g}, at the end of the range of {tensor.dtype}: "
+            "differences would overflow"
+        )
 
 
 def _refuse_equal_points(tensor: Tensor, name: str) -> None:

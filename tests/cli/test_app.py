@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,13 @@ def test_installed_command():
     npf = Path(sys.executable).with_name("npf")
     result = subprocess.run([npf, "--version"], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == f"pointforms {pointforms.__version__}"
+
+
+def test_help_texts_break_lines_where_the_terminal_does(monkeypatch):
+    """Lines of a paragraph are full, though docstrings have breaks of their own."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text = ok("predict", "--help").split("Arguments")[0]
+    lines = [line.rstrip() for line in text.splitlines() if line.startswith(" ")][2:]
+    for line, following in pairwise(lines):
+        if line.strip() and following.strip():  # the first word of a line had no room before it
+            assert len(line) + 1 + len(following.split()[0]) > 78

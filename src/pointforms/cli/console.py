@@ -29,6 +29,11 @@ class Commands(TyperGroup):
     The exit status is 2 after an expected error, 130 after Ctrl-C and 143 after SIGTERM.
     """
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for command in self.commands.values():
+            _join_lines(command)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
@@ -43,6 +48,18 @@ class Commands(TyperGroup):
         except (ValueError, TypeError, ImportError, OSError) as error:
             _say(ctx, str(error))
             raise typer.Exit(2) from None
+
+
+def _join_lines(command: Any) -> None:
+    """Let the terminal break the lines of help texts; docstrings have breaks of their own.
+
+    Groups of commands are joined command by command.
+    """
+    if command.help:
+        paragraphs = command.help.split("\n\n")
+        command.help = "\n\n".join(" ".join(part.split()) for part in paragraphs)
+    for inner in getattr(command, "commands", {}).values():
+        _join_lines(inner)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from pointforms.cloud import CloudLike, as_cloud, column_names_of
 from pointforms.support.options import shown
-from pointforms.support.threads import one_thread
 from pointforms.tensors import describe
 
 
@@ -58,13 +57,10 @@ def checked_clouds(
     -------
     list of Tensor, each of shape (n_i, D)
     """
-    with one_thread():
-        checked = [
-            as_cloud(
-                c, cloud_name(i, ids), distinct=distinct, feature_names=feature_names, copy=copy
-            )
-            for i, c in enumerate(_in_common_order(clouds))
-        ]
+    checked = [
+        as_cloud(c, cloud_name(i, ids), distinct=distinct, feature_names=feature_names, copy=copy)
+        for i, c in enumerate(_in_common_order(clouds))
+    ]
     first = checked[0]
     for i, cloud in enumerate(checked):
         name, first_name = cloud_name(i, ids), cloud_name(0, ids)
