@@ -23,10 +23,10 @@ def test_a_value_per_cloud_is_constant_in_it():
     with pytest.raises(ValueError, match=message):
         constant_per_cloud(values, CODES, IDS, "label")
     values[4] = "y"
-    with pytest.raises(ValueError, match=r"and in 1 more clouds"):
+    with pytest.raises(ValueError, match=r"and in 1 more cloud"):
         constant_per_cloud(values, CODES, IDS, "label")
     values[3] = None
-    with pytest.raises(ValueError, match="column 'label' is empty in 1 rows: row 3"):
+    with pytest.raises(ValueError, match="column 'label' is empty in 1 row: row 3"):
         constant_per_cloud(values, CODES, IDS, "label")
 
 

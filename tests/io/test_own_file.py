@@ -127,20 +127,55 @@ def test_an_unused_group_is_no_coordinate(table, tmp_path):
     assert read_file(tmp_path / "mine.csv").summary.entries["groups"] == "group: 4 groups"
 
 
-def test_a_guessed_group_must_fit_the_clouds(table):
-    mixed = table.assign(**{"Patient ID": np.tile(["a", "b"], 4 * N)})
-    content = read_file(mixed)
+BY_NAME = r"; it is taken as the group by its name: --group COLUMN .*--drop Patient ID learns"
+
+
+def test_clouds_of_two_groups_are_refused(table):
+    merged = table.assign(cloud=table.cloud.replace("s4", "s0"))
+    differs = "'Patient ID' differs inside cloud 's0': 'p0' in row 0, 'p2' in row 40"
+    with pytest.raises(ValueError, match=differs + BY_NAME):
+        read_file(merged)
+    with pytest.raises(ValueError, match=differs + "$"):
+        read_file(merged, ReadOptions(group="Patient ID"))
+    ungrouped = read_file(merged, ReadOptions(drop=["Patient ID"]))
+    assert ungrouped.summary.entries["groups"].startswith("none")
+    assert read_file(merged, ReadOptions(group="cloud")).groups.tolist() == [*ungrouped.clouds.ids]
+    assert len(read_file(merged, labels=False).clouds) == 7
+
+
+def test_rows_without_a_group_are_refused(table):
+    spoilt = table.copy()
+    spoilt.loc[[3, 25], "Patient ID"] = None
+    empty = "'Patient ID' is empty in 2 of 80 rows: rows 3, 25; --drop-missing"
+    with pytest.raises(ValueError, match=empty + ".*" + BY_NAME):
+        read_file(spoilt)
+    with pytest.raises(ValueError, match=empty + r"[^;]*$"):
+        read_file(spoilt, ReadOptions(group="Patient ID"))
+    without = read_file(spoilt, ReadOptions(drop_missing=True))
+    assert without.summary.entries["groups"].startswith("Patient ID: 4 groups")
+    assert "2 of 80 points dropped: missing values" in without.summary.entries["remarks"]
+    with pytest.raises(ValueError, match=r"'Patient ID' is empty in 80 of 80 rows.*" + BY_NAME):
+        read_file(spoilt.assign(**{"Patient ID": None}), ReadOptions(drop_missing=True))
+
+
+def test_samples_without_a_group_are_refused(table, tmp_path):
+    points = table.drop(columns="Patient ID")
+    samples = tmp_path / "clinic.csv"
+    donors = ["x", None, "y", "y", "z", "z", "w", "w"]
+    pd.DataFrame({"id": [f"s{i}" for i in range(8)], "donor": donors}).to_csv(samples, index=False)
+    message = r"'donor' of clinic.csv is empty for cloud 's1' \(row 1\).*--drop donor learns"
+    with pytest.raises(ValueError, match=message):
+        read_file(points, ReadOptions(samples=samples))
+    content = read_file(points, ReadOptions(samples=samples, drop=["donor"]))
     assert content.groups is None
-    assert "Patient ID (varies within clouds" in content.summary.entries["left out"]
-    with pytest.raises(ValueError, match="'Patient ID' differs inside cloud 's0'"):
-        read_file(mixed, ReadOptions(group="Patient ID"))
+    assert content.summary.entries["left out"] == "donor (dropped); note (text)"
 
 
 def test_missing_values_are_named_or_dropped(table):
     spoilt = table.copy()
     spoilt.loc[[3, 25], "cd3"] = np.nan
     spoilt.loc[per_cloud(np.arange(8)) == 6, "label"] = None
-    with pytest.raises(ValueError, match=r"'label' is empty in 10 rows: .*--drop-missing"):
+    with pytest.raises(ValueError, match=r"'label' is empty in 10 of 80 rows: .*--drop-missing"):
         read_file(spoilt)
     with pytest.raises(ValueError, match=r"'cd3' has 2 missing .*: rows 3, 25; --drop-missing"):
         read_file(spoilt.assign(label=table.label))

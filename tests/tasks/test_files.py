@@ -123,9 +123,9 @@ def spoil(table: pd.DataFrame, column: str, rows, value) -> pd.DataFrame:
         ),
         (
             "patient", [9, 95], "p9",
-            r"'patient' differs inside cloud 's01': .* row 9 \(and in 1 more clouds\)",
+            r"'patient' differs inside cloud 's01': .* row 9 \(and in 1 more cloud\)",
         ),
-        ("response", [3, 4], None, "column 'response' is empty in 2 rows: rows 3, 4"),
+        ("response", [3, 4], None, "column 'response' is empty in 2 of 96 rows: rows 3, 4"),
         ("sample", [5], None, "column 'sample' is empty in 1 of 96 rows: row 5"),
         ("cd3", [7, 20], np.nan, "column 'cd3' has 2 missing or non-finite values: rows 7, 20"),
         ("cd4", [2], np.inf, "column 'cd4' has 1 missing or non-finite values: row 2"),

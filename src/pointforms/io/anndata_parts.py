@@ -38,30 +38,32 @@ def anndata_parts(
                 "(--cloud NAME names the column of cloud ids)"
             )
         wanted = choose(known, "column {!r} in obs")
-        columns = {name: _objects(cells.column(name)) for name in (*wanted.names, *wanted.guessed)}
+        columns = {name: _objects(cells.column(name)) for name in wanted.names}
         cloud = _objects(cells.column(options.cloud))
-        values, names, left_out = _chosen(cells, options)
-        unused = {options.cloud, *columns, *names}
+        values, names, left_out = _chosen(cells, options, wanted.left_out)
+        unused = {options.cloud, *wanted.names, *wanted.ignored, *names}
         left_out = {name: "column of obs" for name in known if name not in unused} | left_out
-        parts = parts_of_rows(values, names, cloud, columns, wanted, options, left_out)
+        parts = parts_of_rows(values, names, cloud, columns, options, left_out)
         if options.use_rep is None:
             return parts
         found = loadings_of(cells, options.use_rep, None, names)
         return replace(parts, clouds=replace(parts.clouds, loadings=found))
 
 
-def _chosen(cells: Cells, options: ReadOptions) -> tuple[Any, list[str], dict[str, str]]:
-    """Return the coordinates of all cells, their names, and those that are dropped."""
+def _chosen(
+    cells: Cells, options: ReadOptions, elsewhere: dict[str, str]
+) -> tuple[Any, list[str], dict[str, str]]:
+    """Return the coordinates of all cells, their names, and what is dropped here or elsewhere."""
     use_rep, layer = options.use_rep, options.layer
     if use_rep is None and options.features is not None:
         values, names = coordinates(cells, None, layer, options.features)
-        return _in_memory(values), names, {}
+        return _in_memory(values), names, elsewhere
     values, names = coordinates(cells, use_rep, layer, None)
     for name in (*(options.features or ()), *options.allow):
         if name not in names:
             raise ValueError(f"no feature {name!r}: {suggest(name, names)}")
     for name in options.drop:
-        if name not in names and name not in cells.columns():
+        if name not in (*names, *cells.columns(), *elsewhere):
             raise ValueError(f"no feature {name!r}: {suggest(name, names)}")
     dropped = {name: "dropped" for name in names if name in options.drop}
     chosen = [name for name in names if name not in dropped]
@@ -70,7 +72,7 @@ def _chosen(cells: Cells, options: ReadOptions) -> tuple[Any, list[str], dict[st
     if chosen != names:
         place = {name: j for j, name in enumerate(names)}
         values = values[:, [place[name] for name in chosen]]
-    return values, chosen, dropped
+    return values, chosen, elsewhere | dropped
 
 
 def _in_memory(values: Any) -> Any:

@@ -31,9 +31,10 @@ def archive_parts(
     """
     known = [name for name in array_names(path) if name not in _CLOUDS]
     wanted = choose(known, "array {!r}")
-    clouds, found = read_annotated_npz(path, [*wanted.names, *wanted.guessed], (), max_bytes)
+    clouds, found = read_annotated_npz(path, wanted.names, (), max_bytes)
     annotations: Annotations = dict(found)
     left_out = {name: "array beside the clouds" for name in known if name not in annotations}
+    left_out |= wanted.left_out
     return FileParts(chosen_features(clouds, options, left_out), annotations, left_out)
 
 

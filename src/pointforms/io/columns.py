@@ -23,6 +23,22 @@ Annotations = dict[str, np.ndarray]
 _BLOCK = 1 << 22
 
 
+class UnusableColumnError(ValueError):
+    """A column does not have one value per cloud.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    message : str
+        What is wrong, and where.
+    """
+
+    def __init__(self, column: str, message: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+
 def group_rows(
     values: Any, codes: np.ndarray, ids: Sequence[object], names: Sequence[str]
 ) -> Clouds:
@@ -67,17 +83,20 @@ def constant_per_cloud(
     """Return the value of each cloud in a column that must be constant within a cloud: (B,)."""
     empty = np.flatnonzero([v is None or v != v for v in values])
     if len(empty):
-        raise ValueError(f"column {name!r} is empty in {len(empty)} rows: {show_rows(empty)}")
+        raise UnusableColumnError(
+            name, f"column {name!r} is empty in {counted(len(empty), 'row')}: {show_rows(empty)}"
+        )
     first = np.unique(codes, return_index=True)[1]
     differs = np.flatnonzero(values != values[first][codes])
     if len(differs):
         row = int(differs[0])
         start = int(first[codes[row]])
         count = len(np.unique(codes[differs]))
-        more = f" (and in {count - 1} more clouds)" if count > 1 else ""
-        raise ValueError(
+        more = f" (and in {counted(count - 1, 'more cloud')})" if count > 1 else ""
+        raise UnusableColumnError(
+            name,
             f"column {name!r} differs inside cloud {ids[codes[row]]!r}: "
-            f"{values[start]!r} in row {start}, {values[row]!r} in row {row}{more}"
+            f"{values[start]!r} in row {start}, {values[row]!r} in row {row}{more}",
         )
     return values[first]
 
@@ -87,6 +106,17 @@ def show_rows(rows: np.ndarray, values: Sequence[object] | None = None, most: in
     shown = [f"{i}" if values is None else f"{i} ({values[i]!r})" for i in rows[:most].tolist()]
     more = f", … ({len(rows)} in all)" if len(rows) > most else ""
     return f"row{'s' if len(rows) > 1 else ''} {', '.join(shown)}{more}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun in the singular or plural.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(3, "row")
+    ('1 row', '3 rows')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def column_names(argument: str, given: Any) -> list[str]:

@@ -29,9 +29,8 @@ def fcs_parts(
     max_bytes : int or None
         The largest size that is accepted.
     """
-    choose((), "column {!r}")
+    left_out = dict(choose((), "column {!r}").left_out)
     clouds = read_fcs(folder, options.features, max_bytes)
-    left_out = {}
     for name in clouds.feature_names if options.features is None else ():
         reason = _INSTRUMENT.get(plain_name(name))
         if reason is not None and name not in options.allow:

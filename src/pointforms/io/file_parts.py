@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pointforms.clouds import Clouds
-from pointforms.io.columns import Annotations, constant_per_cloud, group_rows, show_rows
+from pointforms.io.columns import (
+    Annotations,
+    UnusableColumnError,
+    constant_per_cloud,
+    counted,
+    group_rows,
+    show_rows,
+)
 from pointforms.io.read_options import ReadOptions
 
 #: What to do about missing values, for messages.
@@ -23,12 +30,15 @@ class Wanted(NamedTuple):
     ----------
     names : list of str
         Columns that must have one value per cloud.
-    guessed : list of str
-        Columns that are read if they do, and ignored otherwise.
+    ignored : list of str
+        Columns that are not read, and are no coordinates either.
+    left_out : dict of str to str
+        Columns of the table of samples that are not used, with the reason.
     """
 
     names: list[str]
-    guessed: list[str]
+    ignored: list[str]
+    left_out: dict[str, str]
 
 
 #: Chooses the columns to read from those that there are, or raises an error; the second argument
@@ -63,7 +73,6 @@ def parts_of_rows(
     names: Sequence[str],
     cloud: np.ndarray,
     columns: dict[str, np.ndarray],
-    wanted: Wanted,
     options: ReadOptions,
     left_out: dict[str, str],
 ) -> FileParts:
@@ -78,15 +87,13 @@ def parts_of_rows(
     cloud : ndarray of object, shape (N,)
         The id of each row's cloud; None where it is missing.
     columns : dict of ndarray of object, shape (N,)
-        The wanted columns, with one value per row.
-    wanted : Wanted
-        Which of them are needed.
+        The columns that must have one value per cloud, with one value per row.
     options : ReadOptions
         What is dropped.
     left_out : dict of str to str
-        Columns that are not used; guessed ones that do not work are added.
+        Columns that are not used, with the reason.
     """
-    keep = _complete_rows(values, names, cloud, columns, wanted, options)
+    keep = _complete_rows(values, names, cloud, columns, options)
     remarks = []
     if not keep.all():
         remarks.append(f"{int((~keep).sum())} of {len(keep)} points dropped: missing values")
@@ -95,14 +102,9 @@ def parts_of_rows(
     if not len(cloud):
         raise ValueError("no row without missing values is left")
     ids, codes = _numbered(cloud)
-    found: Annotations = {}
-    for name, column in columns.items():
-        try:
-            found[name] = constant_per_cloud(column, codes, ids, name)
-        except ValueError:
-            if name not in wanted.guessed:
-                raise
-            left_out[name] = "varies within clouds, or has missing values"
+    found: Annotations = {
+        name: constant_per_cloud(column, codes, ids, name) for name, column in columns.items()
+    }
     return FileParts(group_rows(values, codes, ids, names), found, left_out, remarks)
 
 
@@ -111,19 +113,19 @@ def _complete_rows(
     names: Sequence[str],
     cloud: np.ndarray,
     columns: dict[str, np.ndarray],
-    wanted: Wanted,
     options: ReadOptions,
 ) -> np.ndarray:
     """Return which rows have all values; raise an error if some lack one that is not dropped."""
     keep = np.ones(len(cloud), dtype=bool)
-    for name, column in ((options.cloud, cloud), *((n, columns[n]) for n in wanted.names)):
+    for name, column in ((options.cloud, cloud), *columns.items()):
         empty = missing(column)
-        if empty.any() and not options.drop_missing:
+        if empty.any() and (empty.all() or not options.drop_missing):
             rows = np.flatnonzero(empty)
-            count = f"{len(rows)} of {len(cloud)} rows" if column is cloud else f"{len(rows)} rows"
-            raise ValueError(
-                f"column {name!r} is empty in {count}: {show_rows(rows)}; "
-                f"{DROP_MISSING} leaves these points out"
+            drop = "" if empty.all() else f"; {DROP_MISSING} leaves these points out"
+            raise UnusableColumnError(
+                name,
+                f"column {name!r} is empty in {len(rows)} of {counted(len(cloud), 'row')}: "
+                f"{show_rows(rows)}{drop}",
             )
         keep &= ~empty
     finite = _finite(values)

@@ -13,7 +13,7 @@ import numpy as np
 from pointforms.clouds import Clouds
 from pointforms.io.anndata_parts import anndata_parts
 from pointforms.io.archive_parts import archive_parts
-from pointforms.io.columns import Annotations, PathLike, existing_file
+from pointforms.io.columns import Annotations, PathLike, UnusableColumnError, existing_file
 from pointforms.io.fcs_parts import fcs_parts
 from pointforms.io.file_parts import FileParts, Wanted
 from pointforms.io.file_summary import (
@@ -83,7 +83,9 @@ def read_file(
     """Read a file of clouds, and refuse columns that look like a leak.
 
     Refused are coordinates that have one value per cloud, look like an identifier, or are named as
-    groups, folds or batches, unless `options.features` or `options.allow` names them.
+    groups, folds or batches, unless `options.features` or `options.allow` names them. A column of
+    groups, named or taken by its name, must have one value in every cloud, because learning without
+    groups would let clouds of one patient be on both sides of a split.
 
     Parameters
     ----------
@@ -128,9 +130,14 @@ def read_file(
     samples = Samples.beside(source, options, max_bytes)
     columns = _Columns(options, labels, samples, path is not None and path.is_dir())
     reader = _reader(source)
-    parts = reader(source, options, columns.choose, max_bytes)
-    if samples is not None and columns.from_samples:
-        parts = samples.add_to(parts, columns.from_samples, options.drop_missing)
+    try:
+        parts = reader(source, options, columns.choose, max_bytes)
+        if samples is not None and columns.from_samples:
+            parts = samples.add_to(parts, columns.from_samples, options.drop_missing)
+    except UnusableColumnError as error:
+        if options.group is None and error.column == columns.group:
+            raise ValueError(f"{error}; {_by_name(error.column)}") from None
+        raise
     parts = _without_small(parts, options.drop_small)
     _check_distinct(parts.clouds)
     _check_leaks(parts, options)
@@ -152,6 +159,14 @@ class MissingColumnError(ValueError):
 
 # Containers of cells; the reader of AnnData refuses those that are not supported yet.
 _CELLS = ("AnnData", "MuData", "SpatialData")
+
+
+def _by_name(column: str) -> str:
+    """Say that a column is taken as the group by its name, and what to do if it should not be."""
+    return (
+        "it is taken as the group by its name: --group COLUMN names another column, "
+        f"--drop {column} learns without groups"
+    )
 
 
 class _Columns:
@@ -184,19 +199,16 @@ class _Columns:
         taken |= set(options.features or ())
         if self.labels:
             names += [name for name in ("fold", "split") if name in known and name not in taken]
-        guessed: list[str] = []
+        ignored: list[str] = []
         if not self.labels:  # they are no coordinates either
             others = (options.label, options.group or guess_group(known), "fold", "split")
-            guessed = [n for n in dict.fromkeys(others) if n in known and n not in taken]  # type: ignore[misc]
+            ignored = [n for n in dict.fromkeys(others) if n in known and n not in taken]  # type: ignore[misc]
         elif self.group is None:
             self.group = guess_group([n for n in (*known, *self.beside) if n not in taken])
-            if self.group == "group" and self.group in known:
-                names.append(self.group)
-            elif self.group in known:
-                guessed.append(str(self.group))
-            elif self.group is not None:
-                self.from_samples.append(self.group)
-        return Wanted([name for name in names if name != options.cloud], guessed)
+            if self.group is not None:
+                (names if self.group in known else self.from_samples).append(self.group)
+        dropped = {n: "dropped" for n in options.drop if n in self.beside and n not in known}
+        return Wanted([name for name in names if name != options.cloud], ignored, dropped)
 
     def _no_column(self, what: str, name: str, known: Sequence[str]) -> str:
         if self.folder and not self.beside:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pointforms.io.columns import Annotations, PathLike, show_rows
+from pointforms.io.columns import Annotations, PathLike, UnusableColumnError, show_rows
 from pointforms.io.file_parts import DROP_MISSING, FileParts, missing
 from pointforms.io.read_options import ReadOptions
 from pointforms.io.tables import arrow_table
@@ -91,10 +91,11 @@ class Samples:
             column = np.array([*self._columns[name], None], dtype=object)
             if not drop_missing and missing(column[places]).any():
                 rows = places[missing(column[places])]
-                raise ValueError(
+                raise UnusableColumnError(
+                    name,
                     f"column {name!r} of {self.path.name} is empty for "
-                    f"{_named(ids, missing(column[places]))} ({show_rows(rows)}): "
-                    f"{DROP_MISSING} leaves them out"
+                    f"{_named(ids, missing(column[places]))} ({show_rows(rows)}); "
+                    f"{DROP_MISSING} leaves them out",
                 )
             added[name] = column[places]
             keep &= ~missing(column[places])

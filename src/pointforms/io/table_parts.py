@@ -60,16 +60,16 @@ def table_parts(
             f"no column {options.cloud!r}: {hint} (--cloud NAME names the column of cloud ids)"
         )
     wanted = choose(known, "column {!r}")
-    roles = {options.cloud, *wanted.names, *wanted.guessed}
+    roles = {options.cloud, *wanted.names, *wanted.ignored}
     for name in (*(options.features or ()), *options.drop, *options.allow):
-        if name not in known:
+        if name not in known and name not in wanted.left_out:
             raise ValueError(f"no feature column {name!r}: {suggest(name, known)}")
     if rows.num_rows == 0:
         raise ValueError("the table has no rows")
     if options.decimal_comma:
         rows = _with_points(rows, roles - set(options.covariates))
     rows = _numbers_again(rows, set(ids) - roles)
-    left_out: dict[str, str] = {}
+    left_out = dict(wanted.left_out)
     chosen = _coordinates(rows, options, roles, left_out)
     if not chosen:
         given = options.features is not None
@@ -80,8 +80,7 @@ def table_parts(
         values,
         chosen,
         _objects(rows, options.cloud),
-        {name: _objects(rows, name) for name in (*wanted.names, *wanted.guessed)},
-        wanted,
+        {name: _objects(rows, name) for name in wanted.names},
         options,
         left_out,
     )
