@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.helpers.commands import ok, refused
+from tests.helpers.commands import npf, ok, refused
 
 from pointforms.clouds import Clouds
 from pointforms.io import save_npz
@@ -28,6 +28,25 @@ def test_inspect_lists_clouds(tmp_path, rng):
     frame.assign(ring=["left"] * 399 + ["one"]).to_parquet(tmp_path / "few.parquet")
     few = ok("inspect", tmp_path / "few.parquet", "--cloud", "ring")
     assert "1 clouds dropped: fewer than 2 points (one)" in few
+
+
+def test_clouds_are_measured_in_the_units_of_the_estimators(tmp_path, rng):
+    # a thin tube along x: a curve in raw units, a solid body when every feature counts the same
+    points = rng.normal(size=(300, 3)) * [1000.0, 1.0, 1.0]
+    save_npz(Clouds.from_list([points]), tmp_path / "tube.npz")
+    save_npz(Clouds.from_list([points / points.std(0)]), tmp_path / "scaled.npz")
+
+    def row(file, *options):
+        printed = ok("inspect", tmp_path / file, *options)
+        return printed.splitlines()[-1].split(), printed
+
+    scaled, printed = row("tube.npz")
+    assert "standard: every feature is divided by its standard deviation" in printed
+    assert scaled == row("scaled.npz", "--scale", "none")[0]
+    raw, printed = row("tube.npz", "--scale", "none")
+    assert raw != scaled
+    assert "none: features have the units of the file" in printed
+    assert "'none'" in npf("inspect", tmp_path / "tube.npz", "--scale", "raw").output
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +14,25 @@ from pointforms.cli.file_options import FileArguments, takes_file_options
 from pointforms.support.progress import track
 from pointforms.support.table import Column, Table
 
+if TYPE_CHECKING:
+    from pointforms.clouds import Clouds
+
+
+class Scaling(StrEnum):
+    """Units in which clouds are measured: the scales of the estimators, or those of the file."""
+
+    standard = "standard"
+    isotropic = "isotropic"
+    robust = "robust"
+    none = "none"
+
+
+_UNITS = {
+    Scaling.standard: "every feature is divided by its standard deviation",
+    Scaling.isotropic: "all features are divided by one number",
+    Scaling.robust: "every feature is divided by its interquartile range",
+    Scaling.none: "features have the units of the file",
+}
 _COLUMNS = (
     Column("cloud", "cloud", left=True),
     Column("points", "points"),
@@ -36,6 +56,13 @@ def inspect(
     neighbors: Annotated[
         str, typer.Option(help='Number of neighbours per point, itself included, or "auto".')
     ] = "auto",
+    scale: Annotated[
+        Scaling,
+        typer.Option(
+            help="How features are scaled, as by the option scale of the estimators; none keeps "
+            "the units of the file."
+        ),
+    ] = Scaling.standard,
     min_points: Annotated[
         int, typer.Option(min=2, help="Leave out clouds with fewer points than this.")
     ] = 2,
@@ -49,15 +76,16 @@ def inspect(
     share of points whose own neighbourhood has that dimension; the scale ρ, a typical width of a
     neighbourhood; and the off-tangent share, the part of the local variance outside the tangent
     space, which comes from noise and curvature. Neighbours and dimension are chosen for each cloud
-    by itself.
+    by itself, in features that are scaled as the estimators scale them by default.
     """
     from pointforms.geometry import gram_field
     from pointforms.io import read_file
+    from pointforms.io.file_summary import FileSummary
 
     use_one_thread()
     given = {"drop_small": min_points} | file.given
     content = read_file(table, FileArguments({}).options(given), labels=False)
-    clouds = content.clouds
+    clouds = _scaled(content.clouds, scale)
     count: Any = int(neighbors) if neighbors.isdecimal() else neighbors
     shown = clouds[:most]
     rows = []
@@ -77,7 +105,17 @@ def inspect(
                 }
             )
             advance(1)
-    print_summary(table.name, content.summary)
+    units = {"scale": f"{scale}: {_UNITS[scale]}"}
+    print_summary(table.name, FileSummary(content.summary.entries | units))
     print_table(Table(repr(clouds), _COLUMNS, rows))
     if len(clouds) > most:
         echo(f"… and {len(clouds) - most} more (--most)")
+
+
+def _scaled(clouds: Clouds, scale: Scaling) -> Clouds:
+    from pointforms.preprocessing import Standardize
+
+    if scale is Scaling.none:
+        return clouds
+    found: Clouds = Standardize(scale.value).fit_transform(clouds)
+    return found
