@@ -276,6 +276,22 @@ def test_a_folder_of_fcs_files(tmp_path, rng):
     )
 
 
+def test_archives_without_what_is_needed(tmp_path, rng):
+    path = tmp_path / "mine.npz"
+    np.savez(path, X=np.zeros((4, 2)), y=np.zeros(4))
+    message = r"has no array 'points', but 'X', 'y': expected an archive as pf\.io\.save_npz"
+    for read in (pf.read_npz, read_file):
+        with pytest.raises(ValueError, match=message):
+            read(path)
+    clouds = pf.Clouds.from_list([rng.normal(size=(4, 2)) for _ in range(2)])
+    pf.io.save_npz(clouds, path)
+    with pytest.raises(ValueError, match="no array 'label': the file has the clouds only; --sampl"):
+        read_file(path)
+    pf.io.save_npz(clouds, path, {"response": np.array(["a", "b"])})
+    with pytest.raises(ValueError, match="no array 'label': the archive has the arrays 'response'"):
+        read_file(path)
+
+
 def test_genes_of_anndata_are_chosen_and_dropped(table):
     cells = table.set_index(table.index.astype(str))
     data = anndata.AnnData(cells[["cd3", "cd4"]], obs=cells[["cloud", "label", "note"]])

@@ -37,7 +37,7 @@ def anndata_parts(
                 f"no column {options.cloud!r} in obs: {suggest(options.cloud, known)} "
                 "(--cloud NAME names the column of cloud ids)"
             )
-        wanted = choose(known, "column {!r} in obs")
+        wanted = choose(known, "column {!r} in obs", "obs has the columns")
         columns = {name: _objects(cells.column(name)) for name in wanted.names}
         cloud = _objects(cells.column(options.cloud))
         values, names, left_out = _chosen(cells, options, wanted.left_out)

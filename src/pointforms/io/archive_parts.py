@@ -5,7 +5,7 @@ from __future__ import annotations
 from pointforms.clouds import Clouds
 from pointforms.io.columns import Annotations, PathLike
 from pointforms.io.file_parts import ChooseColumns, FileParts
-from pointforms.io.npz import array_names, read_annotated_npz
+from pointforms.io.npz import array_names, check_clouds, read_annotated_npz
 from pointforms.io.read_options import ReadOptions
 from pointforms.support.suggestions import suggest
 
@@ -29,8 +29,10 @@ def archive_parts(
     max_bytes : int or None
         The largest size that is accepted.
     """
-    known = [name for name in array_names(path) if name not in _CLOUDS]
-    wanted = choose(known, "array {!r}")
+    names = array_names(path)
+    check_clouds(path, names)
+    known = [name for name in names if name not in _CLOUDS]
+    wanted = choose(known, "array {!r}", "the archive has the arrays")
     clouds, found = read_annotated_npz(path, wanted.names, (), max_bytes)
     annotations: Annotations = dict(found)
     left_out = {name: "array beside the clouds" for name in known if name not in annotations}

@@ -29,7 +29,7 @@ def fcs_parts(
     max_bytes : int or None
         The largest size that is accepted.
     """
-    left_out = dict(choose((), "column {!r}").left_out)
+    left_out = dict(choose((), "column {!r}", "the table of samples has the columns").left_out)
     clouds = read_fcs(folder, options.features, max_bytes)
     for name in clouds.feature_names if options.features is None else ():
         reason = _INSTRUMENT.get(plain_name(name))

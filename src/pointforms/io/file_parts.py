@@ -41,9 +41,9 @@ class Wanted(NamedTuple):
     left_out: dict[str, str]
 
 
-#: Chooses the columns to read from those that there are, or raises an error; the second argument
-#: is how a message calls a column, such as "array {!r}".
-ChooseColumns = Callable[[Sequence[str], str], Wanted]
+#: Chooses the columns to read from those that there are, or raises an error; the others
+#: are how a message calls a column, such as "array {!r}", and how it introduces a list of them.
+ChooseColumns = Callable[[Sequence[str], str, str], Wanted]
 
 
 @dataclass

@@ -134,9 +134,11 @@ def read_annotated_npz(
     with _opened(path) as archive:
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
     annotations = [*annotations, *(name for name in optional if name in members)]
-    for name in ("points", "offsets", *annotations):
+    check_clouds(path, list(members))
+    for name in annotations:
         if name not in members:
-            raise ValueError(f"{str(path)!r} has no array {name!r}: {suggest(name, members)}")
+            hint = suggest(name, members, "it has the arrays")
+            raise ValueError(f"{str(path)!r} has no array {name!r}: {hint}")
     beside = [name for name in ("ids", "feature_names", "weights") if name in members]
     # an annotation of that name has one value per cloud
     beside = [name for name in beside if name not in annotations]
@@ -186,6 +188,17 @@ def array_names(path: PathLike) -> list[str]:
     """Return the names of the arrays of an archive."""
     with _opened(path) as archive:
         return [name.removesuffix(".npy") for name in archive.namelist()]
+
+
+def check_clouds(path: PathLike, names: Sequence[str]) -> None:
+    """Raise an error if an archive with arrays of these names does not hold clouds."""
+    for name in ("points", "offsets"):
+        if name not in names:
+            found = ", ".join(map(repr, names)) or "nothing"
+            raise ValueError(
+                f"{str(path)!r} has no array {name!r}, but {found}: expected an archive as "
+                "pf.io.save_npz writes it, with the arrays points and offsets"
+            )
 
 
 @contextmanager

@@ -180,7 +180,7 @@ class _Columns:
         self.group: str | None = options.group
         self.from_samples: list[str] = []
 
-    def choose(self, known: Sequence[str], what: str = "column {!r}") -> Wanted:
+    def choose(self, known: Sequence[str], what: str, intro: str) -> Wanted:
         """Return the columns to read from a file that has some columns."""
         options = self.options
         needed = [options.label] * self.labels + [options.group, options.batch]
@@ -194,7 +194,7 @@ class _Columns:
             elif name in self.beside:
                 self.from_samples.append(name)
             else:
-                raise MissingColumnError(self._no_column(what.format(name), name, known))
+                raise MissingColumnError(self._no_column(what.format(name), name, known, intro))
         taken = {options.cloud, *names, *self.from_samples, *options.drop}
         taken |= set(options.features or ())
         if self.labels:
@@ -210,14 +210,19 @@ class _Columns:
         dropped = {n: "dropped" for n in options.drop if n in self.beside and n not in known}
         return Wanted([name for name in names if name != options.cloud], ignored, dropped)
 
-    def _no_column(self, what: str, name: str, known: Sequence[str]) -> str:
+    def _no_column(self, what: str, name: str, known: Sequence[str], intro: str) -> str:
         if self.folder and not self.beside:
             return (
                 f"no {what}: expected a table samples.csv in the folder, or --samples FILE, with "
                 f"the columns file and {name}"
             )
-        hint = suggest(name, [*known, *self.beside], "the table has the columns")
-        return f"no {what}: {hint}"
+        names = [*known, *self.beside]
+        if not names:
+            return (
+                f"no {what}: the file has the clouds only; --samples FILE names a table with one "
+                f"row per cloud and the column {name}"
+            )
+        return f"no {what}: {suggest(name, names, intro)}"
 
 
 def _without_small(parts: FileParts, least: int) -> FileParts:

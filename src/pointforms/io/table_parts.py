@@ -59,7 +59,7 @@ def table_parts(
         raise ValueError(
             f"no column {options.cloud!r}: {hint} (--cloud NAME names the column of cloud ids)"
         )
-    wanted = choose(known, "column {!r}")
+    wanted = choose(known, "column {!r}", "the table has the columns")
     roles = {options.cloud, *wanted.names, *wanted.ignored}
     for name in (*(options.features or ()), *options.drop, *options.allow):
         if name not in known and name not in wanted.left_out:
