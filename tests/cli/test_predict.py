@@ -70,7 +70,12 @@ def test_what_the_model_needs_is_asked_for():
     table.drop(columns="age").to_csv("young.csv", index=False)
     assert "no column 'age'" in refused("predict", "model", "young.csv")
     table.drop(columns="CD4").to_csv("few.csv", index=False)
-    assert "no feature column 'CD4'" in refused("predict", "model", "few.csv")
+    message = refused("predict", "model", "few.csv")
+    assert "no feature column 'CD4'" in message
+    assert "the model needs the features CD3, CD4" in message
+    assert "did you mean" not in message  # CD3 is another feature of the model
+    table.rename(columns={"CD4": "cd4"}).to_csv("lower.csv", index=False)
+    assert "did you mean 'cd4'" in refused("predict", "model", "lower.csv")
     table.rename(columns={"sample": "tube"}).to_csv("renamed.csv", index=False)
     assert "no column 'sample'" in refused("predict", "model", "renamed.csv")
     assert "s11" in ok("predict", "model", "renamed.csv", "--cloud", "tube")

@@ -40,6 +40,8 @@ def predict(
     from pointforms.cli.saved_models import options_for, provenance_of
     from pointforms.estimators import load, prediction_table
     from pointforms.io import read_file
+    from pointforms.io.columns import MissingFeatureError
+    from pointforms.io.file_summary import shown_names
     from pointforms.support.files import check_output
     from pointforms.support.table_files import check_table_path, write_table
 
@@ -52,7 +54,14 @@ def predict(
         raise TypeError(
             f"{str(model)!r} holds a {type(estimator).__name__}, which predicts nothing"
         )
-    content = read_file(data, options_for(estimator, provenance_of(model), file), labels=False)
+    reading = options_for(estimator, provenance_of(model), file)
+    try:
+        content = read_file(data, reading, labels=False)
+    except MissingFeatureError as error:
+        if "features" in file.given:
+            raise
+        names = shown_names(reading.features or ())
+        raise ValueError(f"{error}; the model needs the features {names}") from None
     print_summary(data.name, content.summary)
     _check_features(estimator, content.clouds.feature_names)
     table = prediction_table(estimator, content.clouds, content.covariates, content.batch)

@@ -29,6 +29,7 @@ from pointforms.io.columns import (
     constant_per_cloud,
     existing_file,
     group_rows,
+    missing_feature,
 )
 from pointforms.io.limits import check_size
 from pointforms.loadings import Loadings
@@ -263,10 +264,8 @@ def _by_name(cells: Cells, layer: str | None, features: list[str]) -> tuple[Any,
     genes = {name: j for j, name in enumerate(cells.var_names())}
     for name in features:
         if name not in genes and name not in known:
-            raise ValueError(
-                f"no {name!r} among the genes or the columns of obs: "
-                f"{suggest(name, [*known, *genes])}"
-            )
+            message = f"no {name!r} among the genes or the columns of obs"
+            raise missing_feature(message, name, [*known, *genes], features)
         if name in genes and name in known:
             raise ValueError(f"{name!r} is a gene and a column of obs: rename one of them")
     if not features or len(set(features)) < len(features):

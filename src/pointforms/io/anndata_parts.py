@@ -9,6 +9,7 @@ import numpy as np
 
 from pointforms.io.anndata import cells_of, coordinates, loadings_of
 from pointforms.io.cells import Cells
+from pointforms.io.columns import missing_feature
 from pointforms.io.file_parts import ChooseColumns, FileParts, parts_of_rows
 from pointforms.io.read_options import ReadOptions
 from pointforms.support.suggestions import suggest
@@ -59,7 +60,11 @@ def _chosen(
         values, names = coordinates(cells, None, layer, options.features)
         return _in_memory(values), names, elsewhere
     values, names = coordinates(cells, use_rep, layer, None)
-    for name in (*(options.features or ()), *options.allow):
+    features = options.features or ()
+    for name in features:
+        if name not in names:
+            raise missing_feature(f"no feature {name!r}", name, names, features)
+    for name in options.allow:
         if name not in names:
             raise ValueError(f"no feature {name!r}: {suggest(name, names)}")
     for name in options.drop:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pointforms.clouds import Clouds
-from pointforms.io.columns import Annotations, PathLike
+from pointforms.io.columns import Annotations, PathLike, missing_feature
 from pointforms.io.file_parts import ChooseColumns, FileParts
 from pointforms.io.npz import array_names, check_clouds, read_annotated_npz
 from pointforms.io.read_options import ReadOptions
@@ -43,7 +43,11 @@ def archive_parts(
 def chosen_features(clouds: Clouds, options: ReadOptions, left_out: dict[str, str]) -> Clouds:
     """Return clouds with the features that are named, or without those that are dropped."""
     names = list(clouds.feature_names)
-    for name in (*(options.features or ()), *options.drop, *options.allow):
+    features = options.features or ()
+    for name in features:
+        if name not in names:
+            raise missing_feature(f"no feature {name!r}", name, names, features)
+    for name in (*options.drop, *options.allow):
         if name not in names and name not in left_out:
             raise ValueError(f"no feature {name!r}: {suggest(name, names)}")
     left_out |= {name: "dropped" for name in names if name in options.drop}

@@ -12,6 +12,7 @@ import torch
 
 from pointforms.clouds import Clouds, check_each
 from pointforms.support.options import shown
+from pointforms.support.suggestions import suggest
 from pointforms.tensors import as_tensor
 
 PathLike = str | os.PathLike[str]
@@ -37,6 +38,29 @@ class UnusableColumnError(ValueError):
     def __init__(self, column: str, message: str) -> None:
         super().__init__(message)
         self.column = column
+
+
+class MissingFeatureError(ValueError):
+    """A file does not have a coordinate that it is asked for."""
+
+
+def missing_feature(
+    message: str, name: str, known: Iterable[str], used: Iterable[str]
+) -> MissingFeatureError:
+    """Return an error about a missing coordinate, which suggests no name that is used already.
+
+    Examples
+    --------
+    >>> missing_feature("no feature 'CD4'", "CD4", ["CD3", "CD8", "cd4"], ["CD3", "CD4", "CD8"])
+    MissingFeatureError("no feature 'CD4': did you mean 'cd4'?")
+    >>> missing_feature("no feature 'CD4'", "CD4", ["CD8"], ["CD4", "CD8"])
+    MissingFeatureError("no feature 'CD4'")
+    """
+    taken = set(used)
+    free = [one for one in known if one not in taken]
+    return MissingFeatureError(
+        f"{message}: {suggest(name, free, 'other names are')}" if free else message
+    )
 
 
 def group_rows(

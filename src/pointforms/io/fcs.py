@@ -12,12 +12,11 @@ import numpy as np
 
 from pointforms.clouds import Clouds
 from pointforms.incomplete import incomplete_clouds
-from pointforms.io.columns import PathLike, column_names
+from pointforms.io.columns import PathLike, column_names, missing_feature
 from pointforms.io.fcs_channels import Kind, channel_names, without_kinds
 from pointforms.io.fcs_compensation import compensated
 from pointforms.io.limits import check_size
 from pointforms.support.extras import need
-from pointforms.support.suggestions import suggest
 
 # How the parser is asked to find the data, one after the other. Real files name the byte after the
 # last one, or say different things in their header and their text.
@@ -109,9 +108,8 @@ def read_fcs(
         place = {name: j for found in _aliases(flow, labels) for j, name in enumerate(found)}
         missing = [name for name in own if name not in place]
         if missing and absent == "error":
-            raise ValueError(
-                f"{file.name} has no channel {missing[0]!r}: {suggest(missing[0], labels)}"
-            )
+            message = f"{file.name} has no channel {missing[0]!r}"
+            raise missing_feature(message, missing[0], labels, own)
         own = [name for name in own if name in place]
         if not own:
             raise ValueError(f"{file.name} has none of the channels")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pointforms.io.columns import PathLike, existing_file, show_rows
+from pointforms.io.columns import PathLike, existing_file, missing_feature, show_rows
 from pointforms.io.file_parts import ChooseColumns, FileParts, parts_of_rows
 from pointforms.io.group_names import GROUP_NAMES
 from pointforms.io.read_options import ReadOptions
@@ -61,7 +61,12 @@ def table_parts(
         )
     wanted = choose(known, "column {!r}", "the table has the columns")
     roles = {options.cloud, *wanted.names, *wanted.ignored}
-    for name in (*(options.features or ()), *options.drop, *options.allow):
+    features = options.features or ()
+    for name in features:
+        if name not in known:
+            message = f"no feature column {name!r}"
+            raise missing_feature(message, name, known, {*features, *roles})
+    for name in (*options.drop, *options.allow):
         if name not in known and name not in wanted.left_out:
             raise ValueError(f"no feature column {name!r}: {suggest(name, known)}")
     if rows.num_rows == 0:
