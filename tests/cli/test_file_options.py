@@ -89,3 +89,12 @@ def test_comparisons_refuse_numbers():
 def test_options_of_files_are_not_for_tasks_of_the_catalogue():
     message = refused("run", "colocated", "svm", "--label", "mine")
     assert "columns are chosen in files only" in message
+
+
+@pytest.mark.parametrize("given", [["age, sex"], ["age,sex"], ["age", "--covariate", "sex"]])
+def test_covariates_are_separated_by_commas_or_repeated(given):
+    table = cells()
+    number = table.donor.str[1:].astype(int)
+    table.assign(age=40 + number, sex=np.where(number % 2, "f", "m")).to_csv("mine.csv")
+    printed = ok("tasks", "write", "mine.csv", "out.csv", *COLUMNS, "--covariate", *given)
+    assert "age, sex" in next(line for line in printed.splitlines() if "covariates" in line)

@@ -43,8 +43,8 @@ _PARAMETERS: dict[str, Any] = {
         list[str] | None,
         _option(
             "--covariate",
-            "Column with one value per cloud that the model reads beside the points; may be "
-            "repeated.",
+            "Columns with one value per cloud that the model reads beside the points, separated by "
+            "commas; may be repeated.",
         ),
     ],
     "features": Annotated[
@@ -121,7 +121,7 @@ class FileArguments:
         for name, value in given.items():
             if value is None or value == []:
                 continue
-            if name in ("drop", "allow"):
+            if name in ("covariates", "drop", "allow"):
                 value = [part for text in value for part in column_names(text) or ()]
             elif name == "features":
                 value = column_names(value)
