@@ -40,7 +40,7 @@ def samples(
     key : str, default "pf_distances"
         Where `obsp` has the distances.
     marked : str or None, default None
-        Column of `samples.obs` with True for samples that get a ring.
+        Column of `samples.obs` with True for samples that get a ring, and False for others.
     path : path-like or None, default None
         A file to write (.pdf, .svg, .png).
 
@@ -71,6 +71,19 @@ def samples(
         coordinates=None if places is None else np.asarray(places),
         method=method,
         color_label=color,
-        marked=None if marked is None else samples.obs[marked].to_numpy(bool),
+        marked=None if marked is None else _flags(samples.obs[marked], marked),
         path=path,
     )
+
+
+def _flags(column: Any, name: str) -> np.ndarray:
+    """Return a column of True and False, or raise an error if it holds anything else."""
+    values = column.to_numpy(object)
+    other = [value for value in values if not isinstance(value, bool | np.bool_)]
+    if other:
+        raise TypeError(
+            f"marked={name!r}: this column of obs holds {other[0]!r}, expected True or False only, "
+            f"such as samples.obs['new'] = samples.obs[{name!r}] == VALUE for marked='new'"
+        )
+    flags: np.ndarray = values.astype(bool)
+    return flags
