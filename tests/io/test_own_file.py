@@ -253,6 +253,24 @@ def test_a_table_of_samples_has_what_the_file_lacks(table, tmp_path):
     assert len(fewer.clouds) == 6
 
 
+def test_samples_must_name_their_clouds(table, tmp_path):
+    samples = tmp_path / "s.csv"
+    samples.write_text("fcs,response\ns0,yes\n")
+    message = r"expected one called tube, cloud, file, .* or id; it has 'fcs', 'response'"
+    with pytest.raises(ValueError, match=message):
+        read_file(table, ReadOptions(cloud="tube", samples=samples))
+
+
+@pytest.mark.parametrize("name", ["cells.xlsx", "tube.fcs", "cells"])
+def test_files_of_other_kinds_are_refused(name, tmp_path):
+    (tmp_path / name).write_text("?")
+    message = rf"{name}' cannot be read: expected .* \.npz, \.h5ad, or a folder of \.fcs files"
+    with pytest.raises(ValueError, match=message):
+        read_file(tmp_path / name)
+    with pytest.raises(ValueError, match=rf"{name}' is not a table: expected \.parquet"):
+        pf.read_table(tmp_path / name, cloud="cloud")
+
+
 def test_a_folder_of_fcs_files(tmp_path, rng):
     flowio = pytest.importorskip("flowio")
     for i in range(4):

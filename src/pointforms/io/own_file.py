@@ -148,8 +148,13 @@ def _reader(data: Any) -> Any:
     if isinstance(data, Path):
         if data.is_dir():
             return fcs_parts
-        if data.suffix.lower() in (".npz", ".h5ad"):
-            return archive_parts if data.suffix.lower() == ".npz" else anndata_parts
+        kind = data.suffix.lower()
+        if kind not in _READERS:
+            raise ValueError(
+                f"{str(data)!r} cannot be read: expected a file that ends in "
+                f"{', '.join(_READERS)}, or a folder of .fcs files"
+            )
+        return _READERS[kind]
     return anndata_parts if type(data).__name__ in _CELLS else table_parts
 
 
@@ -157,6 +162,14 @@ class MissingColumnError(ValueError):
     """A file does not have a column that it is asked for."""
 
 
+# How files are read, by their suffix.
+_READERS: dict[str, Any] = {
+    ".parquet": table_parts,
+    ".csv": table_parts,
+    ".tsv": table_parts,
+    ".npz": archive_parts,
+    ".h5ad": anndata_parts,
+}
 # Containers of cells; the reader of AnnData refuses those that are not supported yet.
 _CELLS = ("AnnData", "MuData", "SpatialData")
 

@@ -38,11 +38,13 @@ class Samples:
         texts = [options.cloud, options.label, options.group, options.batch, *_CLOUD]
         rows = arrow_table(path, [name for name in texts if name is not None], None, max_bytes)
         self.names = [str(name) for name in rows.column_names]
-        key = next((name for name in (options.cloud, *_CLOUD) if name in self.names), None)
+        accepted = list(dict.fromkeys((options.cloud, *_CLOUD)))
+        key = next((name for name in accepted if name in self.names), None)
         if key is None:
             raise ValueError(
-                f"{self.path.name} has no column {options.cloud!r}, which names the cloud of each "
-                f"row: it has {', '.join(map(repr, self.names))}"
+                f"{self.path.name} has no column that names the cloud of each row: expected one "
+                f"called {', '.join(accepted[:-1])} or {accepted[-1]}; it has "
+                f"{', '.join(map(repr, self.names))}"
             )
         self.key = key
         self._columns: dict[str, list[Any]] = rows.to_pydict()

@@ -165,7 +165,9 @@ def arrow_table(
     kind = path.suffix.lower()
     if kind not in (".parquet", ".csv", ".tsv"):
         of_folder = "; a folder of .fcs files is read as a whole" if kind == ".fcs" else ""
-        raise ValueError(f"table={str(table)!r}: expected .parquet, .csv or .tsv{of_folder}")
+        raise ValueError(
+            f"{str(table)!r} is not a table: expected .parquet, .csv or .tsv{of_folder}"
+        )
     try:
         if kind == ".parquet":
             return _read_parquet(path, ids, needed, max_bytes)
