@@ -27,7 +27,7 @@ def test_inspect_lists_clouds(tmp_path, rng):
     assert "… and 1 more" in few
     frame.assign(ring=["left"] * 399 + ["one"]).to_parquet(tmp_path / "few.parquet")
     few = ok("inspect", tmp_path / "few.parquet", "--cloud", "ring")
-    assert "1 clouds dropped: fewer than 2 points (one)" in few
+    assert "1 cloud dropped: fewer than 2 points (one)" in few
 
 
 def test_clouds_are_measured_in_the_units_of_the_estimators(tmp_path, rng):

@@ -45,6 +45,9 @@ def test_fcs_folders_must_hold_something(tmp_path):
     (tmp_path / "broken.fcs").write_bytes(b"FCS3.1 but no more")
     with pytest.raises(ValueError, match=r"broken\.fcs cannot be read as FCS"):
         read_fcs(tmp_path)
+    (tmp_path / "broken.fcs").write_text("CD3,CD4\n1,2\n")
+    with pytest.raises(ValueError, match=r"broken\.fcs is not an FCS file: it does not begin"):
+        read_fcs(tmp_path)
 
 
 def test_files_larger_than_the_limit_are_not_read(rng, tmp_path):

@@ -35,11 +35,13 @@ def per_cloud(values) -> np.ndarray:
 
 
 def test_the_summary_says_what_was_understood(table):
-    content = read_file(table.assign(empty=None), ReadOptions(drop=["cd4"]))
+    others = {"empty": None, "dead": [True, False] * 40, "day": pd.Timestamp("2024-01-31")}
+    content = read_file(table.assign(**others), ReadOptions(drop=["cd4"]))
     assert content.summary.entries == {
         "clouds": "8 of 10 points",
         "features": "1: cd3",
-        "left out": "cd4 (dropped); note (text); empty (empty)",
+        "left out": "cd4 (dropped); note (text); empty (empty); dead (true or false); "
+        "day (dates or times)",
         "label": "label: no 4, yes 4 (classification)",
         "groups": "Patient ID: 4 groups (taken by its name; --group names another column)",
     }
@@ -245,7 +247,7 @@ def test_a_table_of_samples_has_what_the_file_lacks(table, tmp_path):
     assert content.labels.tolist() == ["a", "b"] * 4
     assert content.groups.tolist() == list("xxyyzzww")
     assert content.covariates["age"].tolist() == list(range(40, 48))
-    assert content.summary.entries["remarks"] == "1 rows of clinic.csv belong to no cloud"
+    assert content.summary.entries["remarks"] == "1 row of clinic.csv belongs to no cloud"
     rows.head(6).assign(response=["a", "b"] * 3).to_csv(samples)
     with pytest.raises(ValueError, match=r"clinic.csv has no row for clouds 's6', 's7': --drop-mi"):
         read_file(points, options)

@@ -72,13 +72,18 @@ def test_number_ids_are_not_features(frame):
         ),
         ({}, {"cloud": "sample", "features": ["z"]}, ValueError, "no feature column 'z'"),
         ({}, {"cloud": "Sampel"}, ValueError, "did you mean 'sample'"),
-        ({}, {"cloud": "sample", "features": ["note"]}, TypeError, "'note' holds"),
+        (
+            {},
+            {"cloud": "sample", "features": ["note"]},
+            TypeError,
+            "'note' holds text instead of numbers in rows 0",
+        ),
         ({"sample": ["b", None, "b", "c", "a", "b"]}, {"cloud": "sample"}, ValueError, "1 of 6"),
         (
             {"x": [0, 1, np.nan, 3, 4, 5]},
             {"cloud": "sample"},
             ValueError,
-            "column 'x' has 1 missing or non-finite values: row 2",
+            "column 'x' has 1 missing or non-finite value: row 2",
         ),
     ],
 )

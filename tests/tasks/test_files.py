@@ -128,7 +128,7 @@ def spoil(table: pd.DataFrame, column: str, rows, value) -> pd.DataFrame:
         ("response", [3, 4], None, "column 'response' is empty in 2 of 96 rows: rows 3, 4"),
         ("sample", [5], None, "column 'sample' is empty in 1 of 96 rows: row 5"),
         ("cd3", [7, 20], np.nan, "column 'cd3' has 2 missing or non-finite values: rows 7, 20"),
-        ("cd4", [2], np.inf, "column 'cd4' has 1 missing or non-finite values: row 2"),
+        ("cd4", [2], np.inf, "column 'cd4' has 1 missing or non-finite value: row 2"),
     ],
 )  # fmt: skip
 def test_malformed_tables(column, rows, value, message, table):
@@ -141,11 +141,13 @@ def test_malformed_tables(column, rows, value, message, table):
 
 def test_text_among_numbers_is_not_left_out_silently(table, tmp_path):
     spoil(table, "cd3", [11, 40], "n.d.").to_csv(tmp_path / "mine.csv", index=False)
-    with pytest.raises(TypeError, match=r"'cd3' holds string: not numbers in rows 11 \('n\.d\.'\)"):
+    with pytest.raises(
+        TypeError, match=r"'cd3' holds text instead of numbers in rows 11 \('n\.d\.'\)"
+    ):
         pf.tasks.read(tmp_path / "mine.csv", **COLUMNS)
     noted = table.assign(note="good")  # no number at all: not meant as a feature
     assert pf.tasks.read(noted, **COLUMNS).feature_names == ("cd3", "cd4")
-    with pytest.raises(TypeError, match=r"'note' holds .*: not numbers in rows 0"):
+    with pytest.raises(TypeError, match="'note' holds text instead of numbers in rows 0"):
         pf.tasks.read(noted, **COLUMNS, features=["cd3", "note"])
 
 

@@ -170,6 +170,9 @@ def _parsed(flowio: Any, file: Path, only_text: bool = False) -> Any:
     """Return what the parser makes of a file, whose number of values is as declared."""
     if not file.stat().st_size:
         raise ValueError(f"{file.name} is empty")
+    with file.open("rb") as opened:
+        if opened.read(3) != b"FCS":
+            raise ValueError(f"{file.name} is not an FCS file: it does not begin with 'FCS'")
     reasons = []
     for offsets in _OFFSETS[1:2] if only_text else _OFFSETS:
         try:
@@ -186,4 +189,4 @@ def _parsed(flowio: Any, file: Path, only_text: bool = False) -> Any:
             )
         except Exception as error:  # the parser raises whatever its first bad byte leads to
             reasons.append(str(error))
-    raise ValueError(f"{file.name} cannot be read as FCS: {reasons[0]}")
+    raise ValueError(f"{file.name} cannot be read as FCS, and may be incomplete: {reasons[0]}")

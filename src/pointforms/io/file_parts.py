@@ -159,9 +159,10 @@ def _missing_values(finite: np.ndarray, names: Sequence[str], may_drop: bool) ->
     for j in bad[:3]:
         rows = np.flatnonzero(~finite[:, j])
         texts.append(
-            f"column {names[j]!r} has {len(rows)} missing or non-finite values: {show_rows(rows)}"
+            f"column {names[j]!r} has {counted(len(rows), 'missing or non-finite value')}: "
+            f"{show_rows(rows)}"
         )
-    more = f"; so have {len(bad) - 3} more columns" if len(bad) > 3 else ""
+    more = f"; so have {counted(len(bad) - 3, 'more column')}" if len(bad) > 3 else ""
     rows_in_all = int((~finite.all(1)).sum())
     drop = f", --drop {names[bad[0]]} the column" if may_drop else ""
     return (

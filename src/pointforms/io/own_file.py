@@ -13,7 +13,7 @@ import numpy as np
 from pointforms.clouds import Clouds
 from pointforms.io.anndata_parts import anndata_parts
 from pointforms.io.archive_parts import archive_parts
-from pointforms.io.columns import Annotations, PathLike, UnusableColumnError, existing_file
+from pointforms.io.columns import Annotations, PathLike, UnusableColumnError, counted, existing_file
 from pointforms.io.fcs_parts import fcs_parts
 from pointforms.io.file_parts import FileParts, Wanted
 from pointforms.io.file_summary import (
@@ -244,8 +244,8 @@ def _without_small(parts: FileParts, least: int) -> FileParts:
         small = [name for name, size in zip(parts.clouds.ids, sizes, strict=True) if size < least]
         if len(small) == len(sizes):
             raise ValueError(f"every cloud has fewer than {least} points")
-        text = f"{len(small)} clouds dropped: fewer than {least} points ({shown_names(small)})"
-        parts.remarks.append(text)
+        dropped = f"{counted(len(small), 'cloud')} dropped"
+        parts.remarks.append(f"{dropped}: fewer than {least} points ({shown_names(small)})")
         parts = some_clouds(parts, np.flatnonzero(sizes >= least))
         sizes = sizes[sizes >= least]
     single = [name for name, size in zip(parts.clouds.ids, sizes, strict=True) if size < 2]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pointforms.io.columns import Annotations, PathLike, UnusableColumnError, show_rows
+from pointforms.io.columns import Annotations, PathLike, UnusableColumnError, counted, show_rows
 from pointforms.io.file_parts import DROP_MISSING, FileParts, missing
 from pointforms.io.read_options import ReadOptions
 from pointforms.io.tables import arrow_table
@@ -106,7 +106,8 @@ class Samples:
         )
         unused = len(self._place) - len(set(places[places >= 0].tolist()))
         if unused:
-            whole.remarks.append(f"{unused} rows of {self.path.name} belong to no cloud")
+            which = f"{counted(unused, 'row')} of {self.path.name}"
+            whole.remarks.append(f"{which} {'belongs' if unused == 1 else 'belong'} to no cloud")
         if keep.all():
             return whole
         if not keep.any():

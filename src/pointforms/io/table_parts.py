@@ -16,6 +16,7 @@ from pointforms.io.tables import (
     arrow_table,
     column_names_of_parquet,
     column_numbers,
+    in_words,
     is_number,
     reads_as_number,
 )
@@ -133,8 +134,7 @@ def _coordinates(
             left_out[name] = "empty"
         else:
             _check_text(name, rows.column(name), given is not None)
-            text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-            left_out[name] = "text" if text else f"no numbers but {kind}"
+            left_out[name] = in_words(kind)
     return chosen
 
 
@@ -157,8 +157,8 @@ def _check_text(name: str, column: pyarrow.ChunkedArray, named: bool) -> None:
         )
     if named or len(bad) < len(values):
         raise TypeError(
-            f"column {name!r} holds {column.type}: "
-            f"not numbers in {show_rows(np.array(bad, dtype=int), values)}{drop and '; '}{drop}"
+            f"column {name!r} holds {in_words(column.type)} instead of numbers in "
+            f"{show_rows(np.array(bad, dtype=int), values)}{drop and '; '}{drop}"
         )
 
 

@@ -16,6 +16,7 @@ from pointforms.io.columns import (
     column_name,
     column_names,
     constant_per_cloud,
+    counted,
     existing_file,
     group_rows,
     show_rows,
@@ -136,7 +137,8 @@ def read_annotated_table(
         bad = np.flatnonzero(~np.isfinite(column))
         if len(bad):
             raise ValueError(
-                f"column {name!r} has {len(bad)} missing or non-finite values: {show_rows(bad)}"
+                f"column {name!r} has {counted(len(bad), 'missing or non-finite value')}: "
+                f"{show_rows(bad)}"
             )
     values = {name: np.array(rows.column(name).to_pylist(), dtype=object) for name in annotations}
     values_per_cloud = {
@@ -303,8 +305,8 @@ def _feature_columns(
         bad = [i for i, value in enumerate(values) if not reads_as_number(value)]
         if features is not None or len(bad) < len(values):
             raise TypeError(
-                f"column {name!r} holds {rows.schema.field(name).type}: "
-                f"not numbers in {show_rows(np.array(bad, dtype=int), values)}"
+                f"column {name!r} holds {in_words(rows.schema.field(name).type)} instead of "
+                f"numbers in {show_rows(np.array(bad, dtype=int), values)}"
             )
     return chosen
 
@@ -325,6 +327,24 @@ def is_number(kind: pyarrow.DataType) -> bool:
     import pyarrow.types as types
 
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def in_words(kind: pyarrow.DataType) -> str:
+    """Return what a column of some type holds, for messages.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> in_words(pa.string()), in_words(pa.bool_()), in_words(pa.date32())
+    ('text', 'true or false', 'dates or times')
+    """
+    import pyarrow.types as types
+
+    if types.is_string(kind) or types.is_large_string(kind):
+        return "text"
+    if types.is_boolean(kind):
+        return "true or false"
+    return "dates or times" if types.is_temporal(kind) else f"values of type {kind}"
 
 
 def column_numbers(column: pyarrow.ChunkedArray) -> np.ndarray:
