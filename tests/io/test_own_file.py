@@ -121,6 +121,25 @@ def test_measurements_are_not_taken_for_identifiers(name, table, rng):
     assert name in read_file(table.assign(**{name: values})).clouds.feature_names
 
 
+@pytest.mark.parametrize("name", ["cluster", "leiden_0.5", "cell_type", "CellType", "Cluster ID2"])
+def test_categories_are_remarked_on(name, table):
+    numbered = table.assign(**{name: np.tile([4, 0, 1, 1], 2 * N)})
+    content = read_file(numbered)
+    assert name in content.clouds.feature_names
+    assert content.summary.entries["remarks"] == (
+        f"column '{name}' is used as a coordinate, but looks like a category (3 different whole "
+        f"numbers): --drop {name} leaves it out"
+    )
+    for options in ({"allow": [name]}, {"features": ["cd3", name]}, {"drop": [name]}):
+        assert "remarks" not in read_file(numbered, ReadOptions(**options)).summary.entries
+
+
+@pytest.mark.parametrize("name", ["counts", "cluster_score", "collagen_type"])
+def test_measurements_are_not_taken_for_categories(name, table, rng):
+    values = rng.normal(size=8 * N) if "score" in name else rng.poisson(3, 8 * N)
+    assert "remarks" not in read_file(table.assign(**{name: values})).summary.entries
+
+
 def test_an_unused_group_is_no_coordinate(table, tmp_path):
     numbered = table.assign(group=per_cloud(np.arange(8) // 2))
     numbered.to_csv(tmp_path / "mine.csv", index=False)

@@ -16,6 +16,14 @@ _ROLES = {
     "subject": "subjects", "plate": "plates",
 }  # fmt: skip
 _IDENTIFIER = re.compile(r"(^|_)(id|idx|index|barcode|row)s?$")
+#: Names of columns that say of which kind a point is.
+_CATEGORY = re.compile(
+    r"(^|_)(clusters?|metaclusters?|leiden|louvain|phenograph|flowsom|celltypes?"
+    r"|cell_(type|class|subset|state)s?|annotations?|categor(y|ies)|populations?)(_|$)"
+    r"|^(type|class)$"
+)
+# Categories have no more different values than this.
+_MOST_CATEGORIES = 100
 # Fewer numbers than this count up, or are all different, by chance.
 _FEWEST = 8
 # Identifiers that were drawn from a range no wider than this many times their number.
@@ -96,6 +104,32 @@ def suspicious_columns(clouds: Clouds) -> list[Suspicion]:
             found.append(_constant(name, values[offsets[:-1]], clouds.ids))
         elif whole[j] and (kind := _identifier(name, values, offsets)):
             found.append(Suspicion(name, f"looks like an identifier ({kind})"))
+    return found
+
+
+def categories(clouds: Clouds) -> dict[str, int]:
+    """Return the coordinates that look like categories, with the number of different values.
+
+    These are columns of few different whole numbers, named as clusters or types of cells.
+
+    Parameters
+    ----------
+    clouds : Clouds
+        The clouds with all of their coordinates.
+
+    Examples
+    --------
+    >>> import pointforms as pf
+    >>> cells = [[0.3, 7.0, 2.0], [0.1, 4.0, 3.0]]
+    >>> categories(pf.Clouds.from_list([cells], feature_names=["CD3", "leiden", "counts"]))
+    {'leiden': 2}
+    """
+    found = {}
+    for j, name in enumerate(clouds.feature_names):
+        if _CATEGORY.search(plain_name(name)):
+            values = np.unique(clouds.points[:, j].numpy())
+            if len(values) <= _MOST_CATEGORIES and (values == np.round(values)).all():
+                found[name] = len(values)
     return found
 
 

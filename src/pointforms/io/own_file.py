@@ -25,7 +25,7 @@ from pointforms.io.file_summary import (
 )
 from pointforms.io.group_names import guess_group
 from pointforms.io.labels import as_texts, understand_labels
-from pointforms.io.leaks import suspicious_columns
+from pointforms.io.leaks import categories, suspicious_columns
 from pointforms.io.read_options import ReadOptions
 from pointforms.io.samples import Samples, some_clouds
 from pointforms.io.table_parts import table_parts
@@ -283,6 +283,12 @@ def _check_leaks(parts: FileParts, options: ReadOptions) -> None:
         raise ValueError("; ".join(map(str, refused)))
     for one in found:
         parts.remarks.append(f"column {one.column!r} {one.reason}, and is used as asked")
+    for name, count in categories(parts.clouds).items() if options.features is None else ():
+        if name not in options.allow:
+            parts.remarks.append(
+                f"column {name!r} is used as a coordinate, but looks like a category "
+                f"({counted(count, 'different whole number')}): --drop {name} leaves it out"
+            )
 
 
 def _content(
