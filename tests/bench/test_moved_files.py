@@ -101,8 +101,7 @@ def test_reading_a_store_shows_one_path_for_all_models(file, store, tmp_path):
     records = store.records()
     assert {record.row.task for record in records} == {str(moved)}
     assert [one.title for one in compare(records)] == ["moved.csv"]
-    assert len(store.records(task=str(moved))) == 10
-    assert store.records(task=str(file)) == []
+    assert len(records) == 10
 
 
 def test_a_finished_fit_counts_before_a_failed_one(file, store, tmp_path):

@@ -94,7 +94,7 @@ def test_views_are_on_the_page(tmp_path, monkeypatch, trained):
         (("results.db", "--out", "none/page.html"), "no folder 'none'"),
         (("results.db", "--out", "."), "is a folder"),
         (("results.db", "--out", "page.pdf"), "'page.pdf' ends in none of .html, .htm"),
-        (("results.db", "--explain", "colocated"), "no selected point-form of 'colocated'"),
+        (("results.db", "--explain", "colocated"), "no task 'colocated' in the store"),
         (("results.db", "--explain", "x", "--no-explain"), "exclude each other"),
         (("results.db", "--no-explain", "--manifest", "no.toml"), "no manifest 'no.toml'"),
         (

@@ -34,7 +34,10 @@ def test_tables_in_every_format(filled, folder, format, sign):
 
 def test_a_task_that_is_not_there_has_no_table(filled):
     assert "MLP" in ok("table", filled, "--task", "circles-vs-lines")
-    assert "no fits of 'colocated'" in refused("table", filled, "--task", "colocated")
+    title = "circles-vs-lines (40 clouds, 24 points)"
+    assert title in ok("table", filled, "--task", title)
+    message = f"no task 'colocated' in the store: expected one of {title!r}"
+    assert message in refused("table", filled, "--task", "colocated")
 
 
 def test_an_absent_store_is_explained(folder):

@@ -21,7 +21,6 @@ from pointforms.bench.moved_files import at_last_paths
 from pointforms.bench.records import NUMBERS, Key, Record, Row, Unit
 from pointforms.bench.run_history import COMPLETE, STOPPED, Run, Vigil, is_alive, machine
 from pointforms.bench.store_file import StoreFile, damaged
-from pointforms.tasks.catalogue import full_size
 
 _RECORD = tuple(one.name for one in fields(Record))
 _KINDS: dict[str, type] = {  # of the columns, where they are not NULL
@@ -216,7 +215,7 @@ class Store(StoreFile):
         claiming = self._query(_CLAIMING)
         return sum(fits for _, host, pid, seen, fits in claiming if is_alive(host, pid, seen))
 
-    def records(self, predictions: bool = True, task: str | None = None) -> list[Record]:
+    def records(self, predictions: bool = True) -> list[Record]:
         """Return the fits, ordered by row, fold and seed.
 
         A file that moved has the path at which it was last, in all of its fits.
@@ -225,17 +224,12 @@ class Store(StoreFile):
         ----------
         predictions : bool, default True
             Whether to read the predictions of every fit too.
-        task : str, optional
-            Return only the fits of this task.
         """
         left_out = set(self._missing_columns())
         left_out |= set() if predictions else {"clouds", "probabilities"}
         wanted = [f"NULL AS {name}" if name in left_out else name for name in _RECORD]
-        named = task is not None and full_size(task) is not None
-        where, values = (" WHERE task = ?", (task,)) if named else ("", ())
         contents = self._query(
-            f"SELECT finished, {', '.join(wanted)} FROM fits{where} ORDER BY row, fold, seed",
-            values,
+            f"SELECT finished, {', '.join(wanted)} FROM fits ORDER BY row, fold, seed"
         )
         rows: dict[str, Row] = {}
         try:
@@ -244,8 +238,7 @@ class Store(StoreFile):
             ]
         except (ValueError, TypeError) as error:  # SQLite does not check what is inside a page
             raise damaged(self.path, f"a record cannot be read: {error}") from error
-        found = at_last_paths(found, [time or 0.0 for time, *_ in contents])
-        return [record for record in found if task is None or record.row.task == task]
+        return at_last_paths(found, [time or 0.0 for time, *_ in contents])
 
     def seconds(self) -> dict[Row, tuple[int, float]]:
         """Return the number and the mean seconds of fits that were trained here, by row.

@@ -32,7 +32,8 @@ def report(
         typer.Option(
             "--explain",
             metavar="TASK",
-            help="Task whose selected point-form is fitted again and shown; may be repeated "
+            help="Title, name or file of a task whose selected point-form is fitted again and "
+            "shown; may be repeated "
             "(default: at most two tasks that are quick to fit).",
         ),
     ] = None,

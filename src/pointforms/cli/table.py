@@ -21,7 +21,8 @@ def table(
         Path | None, typer.Option(help="File to write (default: print the tables).")
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="Name of the one task to show (default: all).")
+        str | None,
+        typer.Option(help="Title or name of the task to show, or its file (default: all)."),
     ] = None,
     every: Annotated[
         bool,
@@ -39,15 +40,19 @@ def table(
     difference to the reference.
     """
     from pointforms.bench.results_table import results_table
+    from pointforms.bench.task_names import tasks_called
     from pointforms.paper.numbers import paper_value
 
     if out is not None:
         check_output(out, store)
     with bench.Store(store, read_only=True) as opened:
-        records = opened.records(predictions=False, task=task)
+        records = opened.records(predictions=False)
         runs = [(run.wall, run.workers) for run in opened.runs()]
     if not records:
-        raise ValueError(f"no fits{f' of {task!r}' if task else ''} in {os.fspath(store)!r}")
+        raise ValueError(f"no fits in {os.fspath(store)!r}")
+    if task is not None:
+        wanted = tasks_called(task, (record.row.size for record in records))
+        records = [record for record in records if record.row.size in wanted]
     if costs:
         tables = [bench.costs_table(records, runs)]
     else:

@@ -17,6 +17,7 @@ from pointforms.bench.page.content import origin
 from pointforms.bench.page.sections import Article, Part, Picture, Section
 from pointforms.bench.records import Record, Size, Unit
 from pointforms.bench.selection import select
+from pointforms.bench.task_names import tasks_called
 from pointforms.estimators import PointFormClassifier, auroc
 from pointforms.estimators.prediction import class_probabilities
 from pointforms.estimators.targets import ClassTargets
@@ -74,8 +75,8 @@ def choices(records: Sequence[Record], wanted: Sequence[str] = ()) -> list[Recor
     ----------
     records : sequence of Record
     wanted : sequence of str, default ()
-        Tasks, by name or file name. By default at most two that are quick to fit, planar ones
-        first.
+        Tasks, by their titles or names; see :func:`~pointforms.bench.task_names.tasks_called`. By
+        default at most two that are quick to fit, planar ones first.
     """
     first: dict[Size, Record] = {}
     for record in select(records):
@@ -85,18 +86,15 @@ def choices(records: Sequence[Record], wanted: Sequence[str] = ()) -> list[Recor
         quick.sort(key=lambda one: (one.row.task not in _PLANAR, one.seconds, one.row.key))
         return quick[:_MOST_TASKS]
     chosen = []
+    sizes = [record.row.size for record in records]
     for name in dict.fromkeys(wanted):
-        own = [one for size, one in first.items() if name in _names(size)]
+        own = [first[size] for size in tasks_called(name, sizes) if size in first]
         if not own:
-            known = ", ".join(size.title for size in first) or "none"
-            raise ValueError(f"no selected point-form of {name!r} in the store: there are {known}")
+            raise ValueError(
+                f"no point-form of {name!r} can be selected from the fits in the store"
+            )
         chosen += own
     return chosen
-
-
-def _names(size: Size) -> set[str]:
-    """Names by which a task may be asked for."""
-    return {size.task, Path(size.task).name, size.title}
 
 
 def refit(record: Record) -> Refit:
