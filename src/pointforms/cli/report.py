@@ -146,6 +146,6 @@ def _articles(
             except Exception as error:  # nobody asked for this model: the page goes on without
                 if wanted:
                     raise
-                notes.append(f"The model of {record.row.task} is not shown: {error}")
+                notes.append(f"The model of {record.row.size.title} is not shown: {error}")
             advance(1)
     return articles, notes

@@ -11,8 +11,10 @@ from pointforms.bench.comparison import compare
 from pointforms.bench.manifest import read_manifest
 from pointforms.bench.page.configuration import manifest_text, options_text, other_defaults
 from pointforms.bench.page.content import gather
-from pointforms.bench.records import Row
+from pointforms.bench.records import Record, Row
+from pointforms.bench.sweep import read_sweep
 from pointforms.support.statistics import Estimate
+from pointforms.tasks import load, write
 
 
 def published(task, title):
@@ -154,6 +156,24 @@ def test_the_manifest_makes_the_same_rows(tmp_path):
     done = {(r.row, r.fold, r.seed) for r in records if not r.error}
     planned = {(unit.row, *fit) for unit in read.units() for fit in unit.fits}
     assert done <= planned
+
+
+def test_the_manifest_of_files_makes_the_same_rows_beside_them(tmp_path):
+    data = tmp_path / "private" / "data"
+    data.mkdir(parents=True)
+    write(load("colocated", clouds=20, points=8), data / "cells.csv")
+    names = sorted({line.split(",")[0] for line in (data / "cells.csv").open()} - {"cloud"})
+    (data / "more").mkdir()
+    sites = "".join(f"{name},{i % 2}\n" for i, name in enumerate(names))
+    (data / "more" / "samples.csv").write_text(f"cloud,site\n{sites}")
+    reading = {"samples": "more/samples.csv", "label": "site"}
+    sweep = {"tasks": ["cells.csv"], "models": ["mlp"], "reading": reading}
+    records = [Record(row, 0, 0, auroc=0.5) for row in read_sweep(sweep, data).rows()]
+    content = gather(records, [], [], "x")
+    assert "private" not in content["manifest"]
+    assert content["files"] == "cells.csv"
+    (data / "again.toml").write_text(content["manifest"], "utf-8")
+    assert read_manifest(data / "again.toml").rows() == [record.row for record in records]
 
 
 def test_rows_of_other_defaults_are_known():

@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pointforms.bench.moved_files import file_of
 from pointforms.bench.records import Record, Row
 
 
 def manifest_text(title: str, records: Iterable[Record]) -> str:
     """Return a manifest of every row among the records, with the folds and seeds that it has.
 
-    Files are named without their folder, because paths start at the folder of the manifest.
+    Files are named without their folder, which pages that are shared should not reveal. The
+    manifest can be read in that folder: see :func:`file_names`.
     """
     fits: dict[Row, tuple[set[int], set[int]]] = {}
     for record in records:
@@ -24,8 +26,7 @@ def manifest_text(title: str, records: Iterable[Record]) -> str:
         seeds.add(record.seed)
     models: dict[tuple[str, str], list[str]] = {}
     for row, (folds, seeds) in sorted(fits.items(), key=lambda item: item[0].key):
-        task = row.task if row.content is None else Path(row.task).name
-        models.setdefault((task, _rest(row, folds, seeds)), []).append(row.model)
+        models.setdefault((_task_name(row), _rest(row, folds, seeds)), []).append(row.model)
     tasks: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (task, rest), listed in models.items():
         names = tuple(dict.fromkeys(listed))
@@ -35,6 +36,29 @@ def manifest_text(title: str, records: Iterable[Record]) -> str:
         lines += ["", "[[sweep]]", f"tasks = {_value(where)}", f"models = {_value(list(names))}"]
         lines.append(rest)
     return "\n".join(lines) + "\n"
+
+
+def file_names(rows: Iterable[Row]) -> list[str]:
+    """Return the names of the files among the tasks of some rows.
+
+    The manifest of these rows has to be saved beside them, because paths in a manifest are relative
+    to its folder.
+    """
+    return sorted({_task_name(row) for row in rows if file_of(row) is not None})
+
+
+def _task_name(row: Row) -> str:
+    return row.task if file_of(row) is None else Path(row.task).name
+
+
+def _reading(row: Row) -> dict[str, Any]:
+    """How a file is read, with a table of samples relative to the folder of the file."""
+    reading = dict(row.reading)
+    if "samples" in reading:
+        samples, folder = Path(reading["samples"]), Path(row.task).parent
+        inside = samples.is_relative_to(folder)
+        reading["samples"] = samples.relative_to(folder).as_posix() if inside else samples.name
+    return reading
 
 
 def _rest(row: Row, folds: set[int], seeds: set[int]) -> str:
@@ -54,7 +78,9 @@ def _rest(row: Row, folds: set[int], seeds: set[int]) -> str:
         lines += [f"# {_key(name)} is unset" for name, value in options if value is None]
     if row.reading:
         lines.append("[sweep.reading]")
-        lines += [f"{_key(name)} = {_value(value)}" for name, value in sorted(row.reading.items())]
+        lines += [
+            f"{_key(name)} = {_value(value)}" for name, value in sorted(_reading(row).items())
+        ]
     return "\n".join(lines)
 
 

@@ -13,11 +13,17 @@ from pointforms._version import __version__
 from pointforms.bench.across_tasks import across_tasks_table
 from pointforms.bench.comparison import OURS, Comparison, ModelResult, Published, compare
 from pointforms.bench.costs import costs_table, runs_table
-from pointforms.bench.page.configuration import manifest_text, options_text, other_defaults
+from pointforms.bench.page.configuration import (
+    file_names,
+    manifest_text,
+    options_text,
+    other_defaults,
+)
 from pointforms.bench.page.headlines import Headline, headline
 from pointforms.bench.records import Record, Row, Size
 from pointforms.bench.results_table import results_table
 from pointforms.bench.run_history import Run
+from pointforms.io.file_summary import shown_names
 from pointforms.models import MODELS
 from pointforms.support.formatting import duration, estimate, thousands
 from pointforms.support.table import Column, Table
@@ -89,6 +95,8 @@ def gather(
         "runs": runs_table(runs),
         "fits": _fit_columns(records, used, names),
         "manifest": manifest_text(title, records),
+        # the files beside which it has to be saved
+        "files": shown_names(file_names(used)),
         # configurations whose defaults have changed since they were fitted
         "changed": len(other_defaults(used)),
     }
