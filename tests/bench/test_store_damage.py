@@ -95,8 +95,8 @@ def test_readers_look_at_no_more_of_a_file_than_they_need(path):
 def test_an_absent_store_is_not_made_for_reading(path, how):
     with pytest.raises(FileNotFoundError, match="no store"):
         Store(path, **how)
-    with pytest.raises(FileNotFoundError, match="no folder"):
-        Store(path / "absent" / "a.db")
+    with pytest.raises(FileNotFoundError, match="no store"):
+        Store(path / "absent" / "a.db", **how)
     assert list(path.parent.iterdir()) == []
     path.touch()
     with pytest.raises(ValueError, match="it is empty"):

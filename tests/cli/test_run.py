@@ -49,6 +49,23 @@ def test_fits_on_a_file_are_those_of_its_content():
     assert "1 fits trained" in ok(*fit, "b.db")
 
 
+def test_folders_of_a_store_are_created():
+    small = ["--clouds", "20", "--points", "8", "--folds", "2"]
+    ok("run", "colocated", "logistic-regression", *small, "--store", "sub/dir/mine.db")
+    ok("export", "sub/dir/mine.db", "fits/mine.csv")
+    ok("import", "fits/mine.csv", "--store", "other/mine.db")
+    for path in ("sub/dir/mine.db", "other/mine.db"):
+        assert "logistic regression" in ok("table", path).lower()
+    message = f"{str(Path('other/mine.db'))!r} is a file: expected a folder"
+    assert message in refused("run", "colocated", "mlp", "--store", "other/mine.db/no.db")
+
+
+def test_a_wrong_file_leaves_no_folders_for_a_store():
+    Path("mine.csv").write_text("a,b\n1,2\n")
+    assert "no column 'cloud'" in refused("run", "mine.csv", "mlp", "--store", "sub/dir/mine.db")
+    assert os.listdir() == ["mine.csv"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -91,7 +108,8 @@ def test_a_file_is_read_once_to_check_it():
         (["colocated", "mlp", "--devices", "cpu,"], "--devices cpu,"),
         (["colocated", "mlp", "--address", "auto"], "--engine ray"),
         (["colocated", "mlp", "--engine", "ray", "--devices", "cpu"], "--devices cpu"),
-        (["colocated", "mlp", "--store", "no/where.db"], "no folder 'no'"),
+        (["circles", "mlp", "--store", "no/where.db"], "no task 'circles'"),
+        (["absent.csv", "mlp", "--store", "no/where.db"], "no file 'absent.csv'"),
     ],
 )
 def test_mistakes_are_explained_and_leave_nothing(arguments, message):

@@ -40,7 +40,7 @@ class Store(StoreFile):
     path : path-like
         A SQLite file.
     create : bool, default True
-        Whether to make the file if it does not exist.
+        Whether to make the file, and missing parent folders, if it does not exist.
     read_only : bool, default False
         Whether to open an existing file without writing anything, in it or beside it.
 

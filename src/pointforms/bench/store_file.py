@@ -19,7 +19,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from pointforms.support.files import atomic
+from pointforms.support.files import atomic, check_output
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ class StoreFile:
     path : path-like
         A SQLite file.
     create : bool, default True
-        Whether to make the file if it does not exist.
+        Whether to make the file, and missing parent folders, if it does not exist.
     read_only : bool, default False
         Whether to open an existing file without writing anything, in it or beside it.
     """
@@ -113,8 +113,8 @@ class StoreFile:
         if not self.path.exists():
             if not create:
                 raise FileNotFoundError(f"no store {os.fspath(path)!r}: `npf sweep` makes one")
-            if not self.path.parent.is_dir():
-                raise FileNotFoundError(f"no folder {os.fspath(self.path.parent)!r} for a store")
+            check_output(self.path)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         elif self.path.is_dir():
             raise StoreError(f"{os.fspath(path)!r} is a folder: expected a SQLite file")
         # one connection for all threads of a run, one statement at a time

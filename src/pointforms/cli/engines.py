@@ -14,6 +14,7 @@ from pointforms import bench
 from pointforms._version import __version__
 from pointforms.cli import options
 from pointforms.cli.console import echo, print_summary, print_table, use_one_thread
+from pointforms.support.files import check_output
 from pointforms.support.formatting import duration
 from pointforms.support.progress import track
 from pointforms.tasks.catalogue import full_size
@@ -53,6 +54,7 @@ def train(manifest: bench.Manifest, path: Path, engine: Engine, retry: bool) -> 
     use_one_thread()
     units = manifest.units()
     if not path.exists():
+        check_output(path)
         check_tasks(units)  # as the run does, but a wrong task leaves no empty store behind
     for size in dict.fromkeys(unit.row.size for unit in units):
         if full_size(size.task) is None and (summary := checked_task(size).summary) is not None:

@@ -58,7 +58,10 @@ POINTS = Annotated[
 # --- fits -----------------------------------------------------------------------------------
 
 STORE = Annotated[
-    Path, typer.Option("--store", help="SQLite file of fits; created if it does not exist.")
+    Path,
+    typer.Option(
+        "--store", help="SQLite file of fits; created, with its folders, if it does not exist."
+    ),
 ]
 READ_STORE = Annotated[Path, typer.Argument(metavar="STORE", help="SQLite file of fits.")]
 MANIFEST = Annotated[

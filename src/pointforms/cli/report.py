@@ -83,12 +83,8 @@ def report(
             page = stack.enter_context(scratch_folder()) / "report.html"
         else:
             page = out or Path("report.html")
-        check_output(page, store, endings=(".html", ".htm"))
         # a wrong folder or a port that is taken: before the work, not after it
-        if not page.parent.is_dir():
-            raise FileNotFoundError(f"no folder {os.fspath(page.parent)!r} for the page")
-        if not os.access(page.parent, os.W_OK):
-            raise PermissionError(f"the folder {os.fspath(page.parent)!r} cannot be written")
+        check_output(page, store, endings=(".html", ".htm"))
         server = stack.enter_context(PageServer(page, port)) if serve else None
         with bench.Store(store, read_only=True) as opened:
             records, runs = opened.records(predictions=False), opened.runs()

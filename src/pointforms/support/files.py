@@ -21,7 +21,11 @@ def file_digest(path: Path) -> str:
 
 
 def check_output(path: Path, *sources: Path, endings: Sequence[str] = ()) -> None:
-    """Raise an error if `path` is a folder, is being read, or has another ending than it should.
+    """Raise an error if a file cannot or should not be written, before the work on its content.
+
+    It cannot if it is a folder, or lies in a folder that cannot be written or made, and it should
+    not if it is being read or has another ending than it should. Missing folders are no error:
+    whatever writes the file creates them. Nothing is created here.
 
     Parameters
     ----------
@@ -46,6 +50,11 @@ def check_output(path: Path, *sources: Path, endings: Sequence[str] = ()) -> Non
             raise ValueError(f"{os.fspath(path)!r} is read by this command: choose another file")
     if endings and path.suffix.lower() not in endings:
         raise ValueError(f"{os.fspath(path)!r} ends in none of {', '.join(endings)}")
+    folder = next(one for one in path.parents if one.exists())
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{os.fspath(folder)!r} is a file: expected a folder")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"the folder {os.fspath(folder)!r} cannot be written")
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def write_report(
     runs : sequence of Run
         Runs of the store.
     path : path-like
-        An HTML file in an existing folder.
+        An HTML file. Parent folders are created.
     sections : sequence of Section, default ()
         Sections to add after the results, such as fitted models or measurements of the theory.
     title : str, default "Point-forms and baselines"
@@ -78,8 +78,6 @@ def write_report(
     target = Path(path)
     if not records:
         raise ValueError("no fits to report")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"no folder {os.fspath(target.parent)!r} for the page")
     jinja2: Any = need("jinja2", "report")
     need("matplotlib", "report")
     environment = jinja2.Environment(
