@@ -23,6 +23,8 @@ def test_clouds_of_several_files_are_on_one_map():
     columns = ["--cloud", "sample", "--label", "response"]
     printed = ok("map", "cells.csv", "others.csv", *columns, "--out", "map.svg", "--csv", "map.csv")
     assert "Picture" in printed
+    assert re.search(r"^ *colour +response *$", printed, re.MULTILINE)
+    assert "covariates" not in printed
     assert Path("map.svg").stat().st_size > 0
     table = pd.read_csv("map.csv", index_col="cloud")
     assert table.index.tolist() == [f"s{i:02}" for i in range(16)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pointforms.cli import options
-from pointforms.cli.console import echo, print_summary, use_one_thread
+from pointforms.cli.console import echo, print_pairs, use_one_thread
 from pointforms.cli.file_options import FileArguments, takes_file_options
 
 if TYPE_CHECKING:
@@ -149,7 +149,10 @@ def _clouds_and_colors(
         if needed:
             raise
         content = read_file(data, replace(reading, covariates=()), labels=False)
-    print_summary(data.name, content.summary)
+    # the column is read as a covariate, but only colours the clouds
+    named = content.summary.entries.items()
+    pairs = {"colour" if name == "covariates" else name: text for name, text in named}
+    print_pairs({"file": data.name, **pairs})
     values = (content.covariates or {}).get(column)
     colors = np.full(len(content.clouds), None, dtype=object)
     if values is not None:
