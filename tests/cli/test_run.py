@@ -103,6 +103,10 @@ def test_a_file_is_read_once_to_check_it():
         (["colocated", "mpl"], "no model 'mpl': did you mean 'mlp'?"),
         (["colocated", "mlp", "--set", "epochs"], "--set 'epochs': expected NAME=VALUE"),
         (["colocated", "mlp", "--set", "epochs=-1"], "epochs"),
+        (
+            ["colocated", "mlp", "svm", "--set", "epochs=5"],
+            "svm has no option 'epochs', mlp has it: list them separately, in a command",
+        ),
         (["colocated", "mlp", "--clouds", "3"], "clouds=3: expected at least"),
         (["colocated", "mlp", "--devices", "gpu0"], "--devices gpu0"),
         (["colocated", "mlp", "--devices", "cpu,"], "--devices cpu,"),

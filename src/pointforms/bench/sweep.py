@@ -310,7 +310,8 @@ def _check_names(models: tuple[str, ...], options: Mapping[str, Any]) -> None:
         lacking = [model for model in models if model not in having]
         if having and lacking:
             message = f"{lacking[0]} has no option {name!r}, {having[0]} has it"
-            raise NestedError((name,), f"{message}: write one sweep for each")
+            advice = "list them separately, in a command or [[sweep]] of their own"
+            raise NestedError((name,), f"{message}: {advice}")
         for model in lacking:
             _nested((name,), check_name, model, name)
 
