@@ -70,6 +70,32 @@ def test_one_row_is_nothing_to_choose_from():
     assert "NPF (selected) is NPF-Tri k=1, the only row to choose from." in shown
 
 
+def test_the_rows_of_one_kind_of_point_forms_are_one_line():
+    options = ({"forms": 16}, {})
+    ours = [fit for one in options for fit in fits(Row(TASK, "npf-tri-1", one), [0.90, 0.91, 0.92])]
+    records = [*ours, *fits(Row(TASK, "mlp"), [0.8, 0.7, 0.8])]
+    names = [row["model"] for row in table(records).rows]
+    assert names == ["NPF (selected, of 2)", "MLP"]
+    assert "(number of folds: NPF-Tri k=1 3)" in table(records).markdown()
+    names = [row["model"] for row in table(records, reference="mlp").rows]
+    assert names == ["MLP", "NPF-Tri k=1 (selected, of 2)"]
+    assert len(table(records, every=True).rows) == 4
+    assert len(table(records, published=lambda *_: Estimate(0.9)).rows) == 3
+
+
+def test_notes_are_about_what_the_table_shows():
+    records = [*fits(Row(TASK, "npf-tri-1"), [0.9]), *fits(Row(TASK, "mlp"), [0.8])]
+    shown = table(records)
+    assert "±" not in shown.markdown()
+    assert not any("±" in line for line in shown.brief)
+    assert "Holm" not in shown.markdown()
+    assert "from five differences on." in shown.markdown()
+    assert "↑" not in shown.markdown()
+    three = table([*fits(Row(TASK, "npf-tri-1"), [0.9, 0.8, 0.7]), *records[1:]])
+    assert "± is half the 95 % interval" in three.markdown()
+    assert "± is half of the 95 % interval over folds and seeds." in three.brief
+
+
 def test_a_baseline_ahead_is_marked_and_said():
     shown = table(small()).markdown()
     assert "Random forest leads NPF (selected) by 0.060" in shown

@@ -157,10 +157,10 @@ def _notes(comparisons: Sequence[Comparison], models: Sequence[ModelAcrossTasks]
     ]
     tested = [one for one in comparisons if any(isfinite(model.p) for model in one.compared)]
     if any(isfinite(one.difference.mean) for one in models):
-        notes.append(
-            "Differences are means over tasks of the differences in AUROC on common folds; ± is "
-            "half the 95 % interval over tasks, where there are three or more."
-        )
+        note = "Differences are means over tasks of the differences in AUROC on common folds"
+        if any(one.difference.half is not None for one in models):
+            note += "; ± is half the 95 % interval over tasks, where there are three or more"
+        notes.append(f"{note}.")
     if tested:
         reference = comparisons[0].reference_title
         notes.append(

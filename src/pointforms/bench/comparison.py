@@ -173,6 +173,19 @@ class Comparison:
         ]
 
     @property
+    def listed(self) -> list[ModelResult]:
+        """The models that tables and pictures show: all but one that only repeats the reference.
+
+        It does where NPF (selected) is chosen from the rows of one kind of point-forms, which are
+        one line by their own selection too. A published value is a reason to show that line.
+        """
+        forms = [model for model in self.models if model.ours and model is not self.selected]
+        alone = len(forms) == 1 and self.reference is self.selected is not None
+        if alone and forms[0].candidates > 1 and not isfinite(forms[0].paper.mean):
+            return [model for model in self.models if model is not forms[0]]
+        return list(self.models)
+
+    @property
     def noun(self) -> str:
         """What a model that is tested against the reference is called in sentences."""
         return "baseline" if self.reference_title == OURS else "model"
@@ -278,7 +291,8 @@ def _results(
     results = [one for own in by_model.values() for one in _results_of_model(own, every)]
     if reference is None:
         return ours, results
-    if ours is not None and ours.candidates > 1:  # otherwise it is the one point-form there is
+    # with a single line of point-forms it is that line
+    if ours is not None and sum(result.ours for result in results) > 1:
         results.insert(0, ours)
     # its selection, even where every row is shown
     lines = _results_of_model(by_model.get(reference, {}), every=False)

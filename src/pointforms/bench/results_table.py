@@ -104,6 +104,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("rows", "", value=lambda m: m.candidates),
 )
 
+# The metrics that are shown with half their interval.
+_SCORES = ("auroc", "accuracy", "log_loss", "brier")
+
 # The columns of the table in which every configuration stands by itself.
 _EVERY_ROW = ("model", "auroc", "log_loss", "difference", "fits")
 
@@ -128,7 +131,7 @@ def results_table(comparison: Comparison) -> Table:
         replace(column, heading=column.heading.replace(OURS, comparison.reference_title))
         for column in COLUMNS
     ]
-    table = Table.of(comparison.title, columns, comparison.models, notes)
+    table = Table.of(comparison.title, columns, comparison.listed, notes)
     size = comparison.size._asdict()
     rows = [{**size, **row} for row in table.rows]
     return replace(table, rows=rows, brief=[*_ahead(comparison), *_legend(comparison)])
@@ -176,7 +179,7 @@ def every_row(records: Iterable[Record], rows: Iterable[Row] = ()) -> Table | No
         table = results_table(comparison)
         listed += [
             {**row, "title": comparison.title}
-            for row, model in zip(table.rows, comparison.models, strict=True)
+            for row, model in zip(table.rows, comparison.listed, strict=True)
             if counts[model.title] > 1
         ]
     if not listed:
@@ -206,12 +209,24 @@ def _ahead(comparison: Comparison) -> list[str]:
 
 def _legend(comparison: Comparison) -> list[str]:
     """What the narrow table needs to be read."""
-    legend = "± is half of the 95 % interval over folds and seeds."
+    legend = ["± is half of the 95 % interval over folds and seeds."] * _has_intervals(comparison)
     if _tested(comparison):
-        reference = comparison.reference_title
-        legend += f" ↑ is above {reference} and ↓ below it with p < {SIGNIFICANCE_LEVEL}."
+        legend.append(_arrows(comparison))
     failed = sum(model.failed for model in comparison.distinct)
-    return [legend, *([f"Fits that failed and are left out: {failed}."] if failed else [])]
+    sentences = [" ".join(legend)] if legend else []
+    return sentences + [f"Fits that failed and are left out: {failed}."] * (failed > 0)
+
+
+def _has_intervals(comparison: Comparison) -> bool:
+    """Whether any score has enough values for an interval."""
+    return any(
+        model.summary(metric).half is not None for model in comparison.models for metric in _SCORES
+    )
+
+
+def _arrows(comparison: Comparison) -> str:
+    reference = comparison.reference_title
+    return f"↑ is above {reference} and ↓ below it with p < {SIGNIFICANCE_LEVEL}."
 
 
 def _outcome(comparison: Comparison) -> list[str]:
@@ -249,24 +264,30 @@ def _notes(comparison: Comparison) -> list[str]:
     undefined = sum(not isfinite(record.auroc) for model in own for record in model.finished)
     if undefined:
         notes.append(f"Fits without AUROC, because the test fold has one class: {undefined}.")
-    notes.append(
-        "± is half the 95 % interval over folds × seeds. Fits of one fold share test clouds and "
-        "two folds share training clouds: the interval shows spread and does not test differences."
-    )
+    if _has_intervals(comparison):
+        notes.append(
+            "± is half the 95 % interval over folds × seeds. Fits of one fold share test clouds "
+            "and two folds share training clouds: the interval shows spread and does not test "
+            "differences."
+        )
     if first is None:
         absent = [f"No line for {comparison.reference_title}: nothing is tested."]
         by_choice = comparison.reference_title != OURS
         return notes + absent * by_choice + _selection_notes(comparison)
     if any(model.test.pairs for model in comparison.models):
-        tested, reference = len(_tested(comparison)), comparison.reference_title
+        tested = len(_tested(comparison))
         each = "on common pairs (fold, seed)" if comparison.over == "fits" else "on fold means"
-        notes.append(
+        note = (
             f"Differences in AUROC are computed {each} and tested by the corrected resampled "
-            "t-test (Nadeau and Bengio), from five differences on. p is adjusted by Holm's method "
-            f"for the number of {comparison.noun}s, {tested}, and so is the interval: it contains "
-            f"0 exactly if p ≥ {SIGNIFICANCE_LEVEL}. ↑ is above {reference} and ↓ below it with "
-            f"p < {SIGNIFICANCE_LEVEL}."
+            "t-test (Nadeau and Bengio), from five differences on."
         )
+        if tested:
+            note += (
+                f" p is adjusted by Holm's method for the number of {comparison.noun}s, {tested}, "
+                "and so is the interval: it contains 0 exactly if p ≥ "
+                f"{SIGNIFICANCE_LEVEL}. {_arrows(comparison)}"
+            )
+        notes.append(note)
     fewer = [
         f"{model.name} on {model.test.pairs}"
         for model in comparison.compared

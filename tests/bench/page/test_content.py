@@ -95,8 +95,8 @@ def test_tables_carry_the_numbers_of_the_experiments(content):
     result = next(one for one in compare(comparison()) if one.title == "rna-velocity")
     task = next(task for task in content["tasks"] if task.title == "rna-velocity")
     table, columns = task.table, {column.heading: column for column in task.table.shown()}
-    assert [row["model"] for row in table.rows] == [model.name for model in result.models]
-    for row, model in zip(table.rows, result.models, strict=True):
+    assert [row["model"] for row in table.rows] == [model.name for model in result.listed]
+    for row, model in zip(table.rows, result.listed, strict=True):
         mean, half = model.summary("auroc")
         assert table.sort_key(row, columns["AUROC"]) == pytest.approx(mean)
         assert table.cell(row, columns["AUROC"]) == f"{mean:.3f} ± {half:.3f}"
@@ -107,7 +107,7 @@ def test_tables_carry_the_numbers_of_the_experiments(content):
             assert shown.endswith(f"[{low:+.3f}, {high:+.3f}]".replace("-", "−"))
     pointnet = next(row for row in table.rows if row["model"] == "PointNet++")
     assert table.cell(pointnet, columns["paper"]) == "0.958 ± 0.010"
-    assert task.marks == ("ours", "family", "", "")
+    assert task.marks == ("ours", "", "")
     assert table.rows[0]["model"].startswith("NPF (selected")
 
 

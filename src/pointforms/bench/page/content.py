@@ -112,7 +112,7 @@ def origin(size: Size) -> str:
 
 
 def _task_result(comparison: Comparison) -> TaskResult:
-    marks = tuple(_mark(comparison, model) for model in comparison.models)
+    marks = tuple(_mark(comparison, model) for model in comparison.listed)
     return TaskResult(
         comparison.title,
         origin(comparison.size),

@@ -19,7 +19,7 @@ _FAMILIES = (
 
 def comparison_pictures(result: Comparison) -> list[Picture]:
     """Return AUROC of every model, best first, and differences to the reference in equal rows."""
-    models = [model for model in result.models if isfinite(model.summary("auroc").mean)]
+    models = [model for model in result.listed if isfinite(model.summary("auroc").mean)]
     models.sort(key=lambda model: -model.summary("auroc").mean)
     if not models:
         return []
