@@ -206,7 +206,8 @@ def test_errors_name_other_features_and_the_option(named) -> None:
     assert "CD19" in result.stderr
     result = runner.invoke(app, ["explain", str(folder / "model"), str(folder / "others.csv")])
     assert result.exit_code == 2
-    assert "--new if" in " ".join(result.stderr.split())
+    assert "was fitted on none of these" in result.stderr
+    assert "pass --new if" in " ".join(result.stderr.split())
     assert "new=True" not in result.stderr
 
 

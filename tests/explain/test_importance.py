@@ -267,8 +267,14 @@ class TestWhoPredicts:
         clouds, y = shifted(count=30)
         model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, y)
         others, labels = shifted(count=20, seed=1)
-        with pytest.raises(ValueError, match="20 of 20 clouds, the first at 0, are not those"):
+        with pytest.raises(ValueError, match="none of these 20 clouds: pass new=True if they are"):
             pf.explain.importance(model, others, labels)
+        some, of_some = [*clouds[:15], *others[:5]], np.r_[y[:15], labels[:5]]
+        with pytest.raises(ValueError, match="5 of 20 clouds, the first at 15, are not those"):
+            pf.explain.importance(model, some, of_some)
+        named = pf.Clouds.from_list(some, [f"s{i}" for i in range(20)])
+        with pytest.raises(ValueError, match="5 of 20 clouds, the first 's15', are not those"):
+            pf.explain.importance(model, named, of_some)
         table = pf.explain.importance(model, others, labels, new=True, pairs=None)
         assert table.rows[0].name == "x0"
         with pytest.warns(UserWarning, match="30 of 30 clouds are training clouds"):

@@ -192,7 +192,7 @@ def _in_order(classifier: Any, task: Task) -> Clouds:
     """Return the clouds with their features in the order of `fit`, if both have names."""
     from pointforms.clouds import Clouds, cloud_list
 
-    named = Clouds.from_list(task.clouds, feature_names=task.feature_names)
+    named = Clouds.from_list(task.clouds, task.ids, task.feature_names)
     ordered: Clouds = classifier._by_name(cloud_list(named))
     return ordered
 

@@ -164,7 +164,17 @@ def importance(
             covariates = None if covariates is None else some_rows(covariates, kept)
     seed = _seed(random_state)
     models = unseen(
-        estimator, points, targets, groups, covariates, batch, new, seed, features.known, weights
+        estimator,
+        points,
+        targets,
+        groups,
+        covariates,
+        batch,
+        new,
+        seed,
+        features.known,
+        weights,
+        getattr(clouds, "ids", None),
     )
     own = np.arange(count) if groups is None else np.unique(groups, return_inverse=True)[1]
     measured = PerturbedLosses(points, targets, models, own, repeats, seed)

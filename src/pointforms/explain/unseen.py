@@ -60,6 +60,7 @@ def unseen(
     seed: int,
     names: Sequence[str] | None = None,
     weights: np.ndarray | None = None,
+    ids: Sequence[str] | None = None,
 ) -> Unseen:
     """Return models that have not seen the clouds they predict.
 
@@ -85,6 +86,8 @@ def unseen(
         Names of the features as the estimator knows them; estimators are given clouds with them.
     weights : ndarray, shape (N,), or None, default None
         Weights of the clouds in refits.
+    ids : sequence of str or None, default None
+        Names of the clouds, for messages; by default their positions.
     """
 
     def given(of: np.ndarray) -> dict[str, Any]:
@@ -115,12 +118,7 @@ def unseen(
         everything = np.zeros(len(clouds), dtype=np.int64)
         return Unseen(everything, predict_new, False, "the model as it is")
     if known is not None and (known < 0).any():
-        first = int(known.argmin())
-        raise ValueError(
-            f"{int((known < 0).sum())} of {len(clouds)} clouds, the first at {first}, "
-            f"are not those that this {type(estimator).__name__} was fitted on: pass these, with "
-            "the same weights of points, or new=True if it was fitted on none of the clouds"
-        )
+        raise ValueError(_unknown_clouds(estimator, known, ids))
     if known is not None:
         divided = one_division(estimator)
         members = divided.unseen_members(known)
@@ -138,6 +136,23 @@ def unseen(
 
             return Unseen(parts, predict_members, True, "members that did not train on the cloud")
     return _cross_fitted(estimator, clouds, targets, groups, given, seed, names, weights)
+
+
+def _unknown_clouds(estimator: Any, known: np.ndarray, ids: Sequence[str] | None) -> str:
+    """Say that clouds are not those of `fit`, and the likely remedy first."""
+    count, unknown, kind = len(known), np.flatnonzero(known < 0), type(estimator).__name__
+    if len(unknown) == count:
+        return (
+            f"this {kind} was fitted on none of these {count} clouds: pass new=True if they are "
+            "new to it, or the clouds of fit, with the same weights of points"
+        )
+    first = int(unknown[0])
+    named = f"at {first}" if ids is None else repr(ids[first])
+    return (
+        f"{len(unknown)} of {count} clouds, the first {named}, are not those that this {kind} was "
+        "fitted on: leave them out, pass them with the same weights of points as in fit, or use "
+        "new=True for new clouds only"
+    )
 
 
 def _cross_fitted(
