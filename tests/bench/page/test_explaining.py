@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from tests.helpers.samples import fits
 
 from pointforms.bench.fitting import fit_unit, prepare
 from pointforms.bench.page.explaining import choices, model_article, models_section, refit
 from pointforms.bench.records import Row, Unit
+from pointforms.bench.sweep import read_sweep
+from pointforms.tasks import load, write
 
 SMALL = {"epochs": 2, "forms": 3}
 
@@ -59,6 +64,21 @@ def test_an_article_has_what_the_model_learned(trained):
     assert ("fold", "0") in article.settings
     assert model_article(two).parts[0].title == "Learned 2-forms"
     assert models_section([article]).key == "models"
+
+
+def test_clouds_of_a_file_have_their_names(tmp_path):
+    task = load("circles-vs-lines", clouds=20, points=12)
+    write(replace(task, ids=tuple(f"s{i:02}" for i in range(20))), tmp_path / "cells.csv")
+    sweep = {"tasks": ["cells.csv"], "models": ["npf-tri-1"], "options": SMALL}
+    (row,) = read_sweep(sweep, tmp_path).rows()
+    unit = Unit(row, ((0, 0),))
+    (record,) = fit_unit(unit, prepare(unit))
+    _, places, _, _, examples = model_article(record).parts
+    for picture in examples.pictures:
+        assert re.fullmatch(r"(circles|lines): cloud s\d\d, probability .*", picture.title)
+    axes = places.pictures[1].figure.axes
+    shown = {label.get_text() for one in axes for label in one.get_yticklabels()}
+    assert shown >= {f"s{i:02}" for i in range(20)}
 
 
 def test_quick_and_planar_tasks_are_looked_at_first():

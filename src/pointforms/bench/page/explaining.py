@@ -194,14 +194,14 @@ def _places(refitted: Refit, matrices: np.ndarray, name: str) -> Part:
     """Principal components of the comparison matrices, one mark per cloud."""
     task = refitted.task
     tooltips = [
-        f"cloud {i} ({'test' if new else 'training'})\n{task.class_names[label]}"
-        for i, (label, new) in enumerate(zip(task.labels, refitted.unseen, strict=True))
+        f"cloud {cloud} ({'test' if new else 'training'})\n{task.class_names[label]}"
+        for cloud, label, new in zip(task.ids, task.labels, refitted.unseen, strict=True)
     ]
     picture = Picture(
         plot.comparison_pca(matrices, task.labels, task.class_names, tooltips=tooltips),
         f"Principal components of the comparison matrices of {name}.",
         caption="Principal components of the matrices, one mark per cloud. Point at a mark for the "
-        "number of its cloud.",
+        "name of its cloud.",
     )
     blocks = matrices[:, None] if matrices.ndim == 3 else matrices
     distances = distances_of_matrices(list(np.moveaxis(blocks, 1, 0)))
@@ -209,7 +209,7 @@ def _places(refitted: Refit, matrices: np.ndarray, name: str) -> Part:
         plot.sample_map(
             distances,
             [task.class_names[label] for label in task.labels],
-            [str(i) for i in range(len(task.labels))],
+            task.ids,
             color_label="class",
             marked=refitted.unseen,
         ),
@@ -284,7 +284,7 @@ def _examples(refitted: Refit) -> Part:
             continue
         i = int(own[np.argsort(split.output[own, label], kind="stable")[len(own) // 2]])
         cloud = int(numbers[i])
-        title = f"{name}: cloud {cloud}, probability {probabilities[i, label]:.2f}"
+        title = f"{name}: cloud {task.ids[cloud]}, probability {probabilities[i, label]:.2f}"
         pictures.append(
             Picture(
                 plot.cloud_prediction(
