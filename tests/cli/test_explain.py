@@ -223,3 +223,20 @@ def test_the_groups_of_fit_are_used_where_the_file_has_none(named) -> None:
     result = runner.invoke(app, ["explain", *arguments, "--repeats", "1"])
     assert result.exit_code == 0, result.output
     assert "24 clouds in 12 groups" in " ".join(result.output.split())
+
+
+def test_columns_that_the_fit_left_out_are_left_out_again(saved, tmp_path) -> None:
+    """One patient stands in two clouds, and the fit was told to go on without groups."""
+    cells = tmp_path / "cells.csv"
+    lines = (saved / "cells.csv").read_text().splitlines()
+    lines[1] = lines[1].replace(",p0,", ",p1,")
+    cells.write_text("\n".join(lines) + "\n")
+    columns = ["--cloud", "sample", "--label", "response"]
+    fit = ["fit", str(cells), *columns, "--model", "logistic-regression"]
+    model = str(tmp_path / "model")
+    refused = runner.invoke(app, [*fit, "--out", model])
+    assert refused.exit_code == 2
+    assert "--drop patient" in refused.output
+    assert runner.invoke(app, [*fit, "--drop", "patient", "--out", model]).exit_code == 0
+    explained = runner.invoke(app, ["explain", model, str(cells)])
+    assert explained.exit_code == 0, explained.output

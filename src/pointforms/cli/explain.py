@@ -101,7 +101,7 @@ def explain(
     classifier = _load_model(model, split)
     provenance = provenance_of(model)
     is_file = data not in names(prepared=True)
-    how = options_for(classifier, provenance, file) if is_file else file.for_task()
+    how = options_for(classifier, provenance, file, data) if is_file else file.for_task()
     task = find(data, seed, clouds, points, options=how)
     if task.summary is not None:
         print_summary(Path(data).name, task.summary)
