@@ -175,3 +175,10 @@ def test_ways_to_read_that_a_title_does_not_show_are_numbered():
     sizes = [Row("cells.csv", "mlp", content="1f", reading={"features": n}).size for n in names]
     assert sizes[0].title == sizes[1].title
     assert len(set(titles(sizes).values())) == 2
+
+
+def test_a_manifest_names_a_file_once_whatever_it_is_read_for(file, tmp_path):
+    copy = shutil.copy(file, tmp_path / "copy.csv")
+    sweeps = manifest(file, ["mlp"]).sweeps + manifest(copy, ["gcn"]).sweeps
+    with pytest.raises(ValueError, match="leave one of them out"):
+        Manifest("", sweeps).rows()

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.model_selection import cross_val_score
 
 import pointforms as pf
 from pointforms.estimators.per_cloud import (
@@ -102,3 +103,23 @@ class TestOrder:
         check_order(arrays, y=y)
         check_order(pf.Clouds.from_list(arrays), y=y)  # ids are mere positions
         check_order(self.clouds(), y=y, groups=[1, 2, 3, 4], batch=np.arange(4))
+
+    def test_in_cross_validation(self):
+        clouds = pf.Clouds.from_list([*self.clouds()] * 3, ids=[f"s{i:02d}" for i in range(12)])
+        y = pd.Series(np.arange(12) % 2, index=clouds.ids[::-1])
+        model = pf.CloudClassifier(parts=("linear",), random_state=0)
+        with pytest.raises(ValueError, match="y and the clouds are in different orders"):
+            cross_val_score(model, clouds, y, cv=3, error_score="raise")
+
+    def test_in_explanations_and_models_of_summaries(self):
+        clouds, y = self.clouds(), self.in_other_order([0, 1, 0, 1])
+        model = pf.CloudClassifier(parts=("linear",), random_state=0).fit(clouds, [0, 1, 0, 1])
+        with pytest.raises(ValueError, match="y has the ids"):
+            pf.explain.importance(model, clouds, y)
+        with pytest.raises(ValueError, match="y has the ids"):
+            pf.models.make("random-forest").fit(clouds, y)
+
+    def test_positions_are_no_ids(self):
+        """Clouds without ids of their own are called by their positions, also after a shuffle."""
+        shuffled = pf.Clouds.from_list([*self.clouds()])[[2, 0, 3, 1]]
+        check_order(shuffled, y=pd.Series([0, 1, 0, 1]))

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import pointforms as pf
 from pointforms.estimators.training_run import Run
@@ -62,6 +63,20 @@ def test_blocks_in_several_python_threads_do_not_disturb_each_other():
     assert torch.get_num_threads() == 3
 
 
+class Recorder(TorchDispatchMode):
+    """The operations on more than a few numbers that ran with several threads."""
+
+    def __init__(self):
+        super().__init__()
+        self.large = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        numbers = max((a.numel() for a in args if isinstance(a, torch.Tensor)), default=0)
+        if torch.get_num_threads() > 1 and numbers > 500:
+            self.large.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
 @pytest.fixture
 def seen(monkeypatch):
     """The numbers of threads with which Gram fields were computed and epochs were trained."""
@@ -89,8 +104,25 @@ def test_small_fits_use_one_thread(seen):
     assert torch.get_num_threads() == 3
 
 
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda clouds: pf.Geometry(clouds[0]).gram_field(),
+        lambda clouds: pf.gram_field(clouds[0]),
+        lambda clouds: pf.models.make("hodge").fit(clouds, np.arange(20) % 2).predict(clouds),
+        lambda clouds: pf.models.make("point-transformer", epochs=1).fit(clouds, np.arange(20) % 2),
+    ],
+    ids=["geometry", "gram_field", "hodge", "point-transformer"],
+)
+def test_no_operation_on_small_clouds_shares_its_work(compute):
+    clouds = list(np.random.default_rng(0).normal(size=(20, 20, 3)))
+    with Recorder() as recorder:
+        compute(clouds)
+    assert recorder.large == []
+
+
 def test_large_fits_use_the_threads_that_were_given(seen):
-    clouds, y = np.random.default_rng(0).normal(size=(8, 600, 40)), np.arange(8) % 2
+    clouds, y = np.random.default_rng(0).normal(size=(8, 1500, 40)), np.arange(8) % 2
     options = {"epochs": 1, "dimension": 2, "neighbors": 32, "hidden": (128, 128)}
     pf.PointFormClassifier(**options, random_state=0).fit(list(clouds.astype(np.float32)), y)
     assert seen == {"fields": {3}, "epochs": {3}}

@@ -43,7 +43,7 @@ from pydantic import (
     model_validator,
 )
 
-from pointforms.bench.moved_files import paths_of, without_paths
+from pointforms.bench.moved_files import file_of, paths_of
 from pointforms.bench.records import Row, Unit
 from pointforms.bench.sweep import Folds, Seeds, Sweep, TaskSeeds, unknown_key
 from pointforms.bench.validation import NestedError, first_error
@@ -161,7 +161,10 @@ def _check_copies(rows: Iterable[Row]) -> None:
     """Raise an error if two files have the same content: fits of one are those of the other."""
     seen: dict[str, Row] = {}
     for row in rows:
-        first = seen.setdefault(without_paths(row.key), row)
+        file = file_of(row)
+        if file is None:
+            continue
+        first = seen.setdefault(file, row)
         pairs = zip(paths_of(row), paths_of(first), strict=True)
         for path, other in pairs:
             if path != other:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from pointforms.bench.records import Size, titles
 from pointforms.support.suggestions import suggest
-from pointforms.tasks.catalogue import full_size
+from pointforms.tasks.catalogue import data_digest, full_size
 
 
 def tasks_called(name: str, sizes: Iterable[Size]) -> list[Size]:
@@ -41,7 +42,7 @@ def tasks_called(name: str, sizes: Iterable[Size]) -> list[Size]:
     if name in by_title:
         return [by_title[name]]
     known = list(by_title.values())
-    exact = [size for size in known if size.task == name or _is_at(size, name)]
+    exact = [size for size in known if size.task == name or _is_file(size, Path(name))]
     if exact:
         return exact
     found = [size for size in known if Path(size.task).name == name]
@@ -54,6 +55,12 @@ def tasks_called(name: str, sizes: Iterable[Size]) -> list[Size]:
     return found
 
 
-def _is_at(size: Size, path: str) -> bool:
-    """Whether a task is the file at a path."""
-    return full_size(size.task) is None and Path(size.task).resolve() == Path(path).resolve()
+def _is_file(size: Size, path: Path) -> bool:
+    """Return whether a task is a file, by its path or, if it moved or was copied, its content."""
+    if full_size(size.task) is not None:
+        return False
+    if Path(size.task).resolve() == path.resolve():
+        return True
+    with suppress(OSError):  # no file, or a table of samples that is gone
+        return data_digest(path, size.read_options().get("samples")) == size.content
+    return False

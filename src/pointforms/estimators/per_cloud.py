@@ -97,11 +97,19 @@ def check_order(clouds: Any, **given: Any) -> None:
         return
     for name, values in given.items():
         index = values.index.tolist() if hasattr(values, "iloc") else []
+        if index == list(range(len(index))):  # mere positions
+            continue
         names = [str(one) for one in index]
         if names != ids and sorted(names) == sorted(ids):
-            as_text = "" if names == index else ".set_axis(index.astype(str))"
-            how = f"{name}{as_text}.reindex(clouds.ids)".replace("(index.", f"({name}.index.")
+            as_text = "" if names == index else f".set_axis({name}.index.astype(str))"
+            how = f"{name}{as_text}.reindex(clouds.ids)"
             raise ValueError(f"{name} has the ids of the clouds in another order: use {how}")
+        for i, (one, cloud) in enumerate(zip(index, ids, strict=False)):
+            if one != cloud and one in ids:  # some of the clouds, as in cross-validation
+                raise ValueError(
+                    f"{name} and the clouds are in different orders: {name} has {one!r} at {i}, "
+                    f"where the cloud is {cloud!r}"
+                )
 
 
 def check_groups(groups: Any, count: int) -> np.ndarray | None:

@@ -69,7 +69,7 @@ class Run:
         self._in_parts = store.parts > 1 and whole
 
     def multiplications(self) -> float:
-        """Return about how many multiplications a step of the running fits has."""
+        """Return about how many multiplications an operation on a batch of all fits has."""
         points = min(float(self._sizes.mean()), self._schedule.points or np.inf)
         each = multiplications_per_point(self.models[0])
         return len(self.running) * self._width * points * each

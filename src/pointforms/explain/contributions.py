@@ -17,8 +17,10 @@ from pointforms.explain.evaluation import CloudPoints, coefficients_and_duals
 from pointforms.exterior import pull
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
+from pointforms.support.threads import one_thread
 
 
+@one_thread()
 def parts(
     network: PointFormNetwork, layer: PointForms, points: CloudPoints, basis: slice = slice(None)
 ) -> Tensor:
@@ -37,6 +39,7 @@ def parts(
     return 0.5 * (total + total.mT)
 
 
+@one_thread()
 def comparison_matrices(network: PointFormNetwork, points: CloudPoints) -> list[Tensor]:
     """Return C of every cloud, (N, l, l) for each degree."""
     matrices, read = [], points.read_by(network)
@@ -49,6 +52,7 @@ def comparison_matrices(network: PointFormNetwork, points: CloudPoints) -> list[
     return matrices
 
 
+@one_thread()
 def point_matrices(
     network: PointFormNetwork, layer: PointForms, points: CloudPoints, read: Tensor, rows: slice
 ) -> Tensor:

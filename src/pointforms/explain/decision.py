@@ -10,11 +10,13 @@ from torch import Tensor
 
 from pointforms.nn.average import average_outputs
 from pointforms.nn.network import PointFormNetwork
+from pointforms.support.threads import one_thread
 
 # Nodes of the Gauss-Legendre rule on a path between comparison matrices.
 _NODES = 24
 
 
+@one_thread()
 def decision(
     networks: PointFormNetwork | Sequence[PointFormNetwork],
     matrices: Sequence[Tensor],
@@ -50,6 +52,7 @@ def decision(
     return (outputs - outputs.mean(-1, keepdim=True)) * (classes / (classes - 1))
 
 
+@one_thread()
 def path_gradients(
     networks: PointFormNetwork | Sequence[PointFormNetwork],
     start: Sequence[Tensor],

@@ -21,6 +21,7 @@ from pointforms.nn.average import members_of
 from pointforms.nn.frames import framed
 from pointforms.nn.network import PointFormNetwork
 from pointforms.nn.point_forms import PointForms
+from pointforms.support.threads import one_thread
 from pointforms.support.weighted_statistics import pooled_weights
 from pointforms.weights import weights_of, with_weights
 
@@ -111,6 +112,7 @@ class CloudPoints:
         )
 
 
+@one_thread()
 def cloud_points(model: Any, clouds: Any, measure: Measure | None = None) -> CloudPoints:
     """Return points of clouds, by default in the estimator's measure, uniform for a network."""
     if isinstance(model, PointFormEstimator):
@@ -152,6 +154,7 @@ def all_in_double_precision(model: Any) -> list[PointFormNetwork]:
     return [member.to("cpu", torch.float64).eval() for member in copies]  # type: ignore[misc]
 
 
+@one_thread()
 def coefficients_and_duals(
     network: PointFormNetwork, layer: PointForms, points: CloudPoints, read: Tensor, rows: slice
 ) -> tuple[Tensor, Tensor]:

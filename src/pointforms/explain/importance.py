@@ -10,7 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from pointforms.clouds import cloud_list
-from pointforms.estimators.per_cloud import check_groups, checked_weights, one_per_cloud
+from pointforms.estimators.per_cloud import (
+    check_groups,
+    check_order,
+    checked_weights,
+    one_per_cloud,
+)
 from pointforms.explain.cloud_targets import CloudTargets
 from pointforms.explain.clouds_of_fit import groups_of_fit, positions_in_fit, with_weight
 from pointforms.explain.exchange_test import p_values, smallest_p
@@ -142,6 +147,9 @@ def importance(
         check_int("repeats", repeats, at_least=1)
     if isinstance(estimator, type):
         raise TypeError(f"estimator is the class {estimator.__name__}: expected an instance of it")
+    check_order(
+        clouds, y=y, groups=groups, sample_weight=sample_weight, covariates=covariates, batch=batch
+    )
     features = FeatureNames.of(estimator, cloud_list(clouds), feature_names)
     names, points = features.shown, features.points
     chosen_pairs = _check_pairs(pairs, names)

@@ -16,6 +16,7 @@ from pointforms.explain.contributions import comparison_matrices
 from pointforms.explain.evaluation import all_in_double_precision, cloud_points
 from pointforms.explain.prediction import PoolsForms
 from pointforms.support.checks import check_choice
+from pointforms.support.threads import one_thread
 
 Metric = Literal["log-euclidean", "euclidean"]
 # What is added to the eigenvalues before their logarithm, in units of their mean over all clouds.
@@ -154,6 +155,7 @@ def features_of_matrices(blocks: Sequence[FormMatrices]) -> ComparisonFeatures:
     )
 
 
+@one_thread()
 def comparison_distances(model: Any, clouds: Any, metric: Metric = "log-euclidean") -> np.ndarray:
     """Return the distances between clouds by the comparison matrices of a fitted model.
 

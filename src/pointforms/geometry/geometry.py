@@ -11,9 +11,11 @@ from torch import Tensor
 from pointforms.cloud import CloudLike, as_cloud
 from pointforms.geometry.affinity import geometry_of_affinities
 from pointforms.geometry.assemble import fields_of_geometry
+from pointforms.geometry.batches import field_multiplications
 from pointforms.geometry.choice import Votes
 from pointforms.geometry.density import local_scale
 from pointforms.geometry.estimate import BatchGeometry, estimate_geometry, geometry_of_lists
+from pointforms.geometry.evidence import CANDIDATES
 from pointforms.geometry.factor import caller_units, traces
 from pointforms.geometry.field import GramField, density_within_range
 from pointforms.geometry.generator import generator
@@ -31,6 +33,7 @@ from pointforms.geometry.settings import (
 from pointforms.geometry.units import own_units
 from pointforms.support.checks import check_choice
 from pointforms.support.suggestions import suggests_parameters
+from pointforms.support.threads import threads_for
 from pointforms.weights import (
     checked_weights,
     plain,
@@ -160,18 +163,20 @@ class Geometry:
             settings = _settings_for(graph, settings)
         self.settings = settings
         self._of_graph = graph is not None
-        votes = Votes([cloud], settings)
-        choice = votes.choose()
-        choice.warn_if_doubtful()
-        self._resolved = choice.applied_to(settings)
-        searched = votes.lists(choice.neighbors)
-        del votes  # and the wide neighbourhoods that it holds
-        batch = self.points.unsqueeze(0)
-        self._geometry = (
-            estimate_geometry(batch, self._resolved, lists=searched, mass=self._mass)
-            if graph is None
-            else _geometry_of_graph(batch, graph, self._resolved, self._mass)
-        )
+        self._work = field_multiplications(self.points, max(CANDIDATES))
+        with threads_for(self._work):
+            votes = Votes([cloud], settings)
+            choice = votes.choose()
+            choice.warn_if_doubtful()
+            self._resolved = choice.applied_to(settings)
+            searched = votes.lists(choice.neighbors)
+            del votes  # and the wide neighbourhoods that it holds
+            batch = self.points.unsqueeze(0)
+            self._geometry = (
+                estimate_geometry(batch, self._resolved, lists=searched, mass=self._mass)
+                if graph is None
+                else _geometry_of_graph(batch, graph, self._resolved, self._mass)
+            )
         self.dimension, self.agreement = choice.dimension, choice.agreement
         self.neighbors = self._resolved.list_length(len(self.points))
         self.bandwidth = float(self._geometry.kernel.epsilon)
@@ -195,7 +200,8 @@ class Geometry:
 
     def gram_field(self) -> GramField:
         """Return the Gram field, as :func:`pointforms.gram_field` does."""
-        field = fields_of_geometry(self.points.unsqueeze(0), self._geometry, self._resolved)[0]
+        with threads_for(self._work):
+            field = fields_of_geometry(self.points.unsqueeze(0), self._geometry, self._resolved)[0]
         # nobody else can compute the field of a graph again with other numbers
         settings = self._resolved if self._of_graph else self.settings
         return replace(field, settings=settings, agreement=self.agreement, weights=self.weights)

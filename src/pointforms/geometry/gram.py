@@ -11,9 +11,7 @@ from torch import Tensor
 
 from pointforms.cloud import CloudLike
 from pointforms.clouds import Clouds
-from pointforms.geometry.batches import field_multiplications
 from pointforms.geometry.choice import Votes
-from pointforms.geometry.evidence import CANDIDATES
 from pointforms.geometry.field import GramField
 from pointforms.geometry.geometry import Geometry, weighted_cloud
 from pointforms.geometry.large import large_field, suits_large_field
@@ -28,7 +26,7 @@ from pointforms.geometry.settings import (
 )
 from pointforms.geometry.stream import field_stream
 from pointforms.support.suggestions import suggests_parameters
-from pointforms.support.threads import one_thread, threads_for
+from pointforms.support.threads import one_thread
 from pointforms.weights import weights_of
 
 
@@ -105,10 +103,9 @@ def gram_field(
     """
     settings = GramSettings.among(locals())
     cloud = weighted_cloud(points, weights)
-    with threads_for(field_multiplications(cloud, max(CANDIDATES))):
-        if suits_large_field(cloud, settings):
-            return _field_of_large_cloud(cloud, settings)
-        return Geometry(cloud, **vars(settings)).gram_field()
+    if suits_large_field(cloud, settings):
+        return _field_of_large_cloud(cloud, settings)
+    return Geometry(cloud, **vars(settings)).gram_field()
 
 
 def _field_of_large_cloud(cloud: Tensor, settings: GramSettings) -> GramField:

@@ -6,6 +6,8 @@ kept together.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,7 +21,7 @@ from pointforms.cloud import features_of
 from pointforms.clouds import cloud_list
 from pointforms.estimators.explaining import ExplainsItself
 from pointforms.estimators.fingerprints import fingerprints
-from pointforms.estimators.per_cloud import check_groups, one_per_cloud
+from pointforms.estimators.per_cloud import check_groups, check_order, one_per_cloud
 from pointforms.estimators.targets import ClassTargets
 from pointforms.estimators.training_clouds import training_places
 from pointforms.models.heads import FIT_HEAD, Head
@@ -28,6 +30,7 @@ from pointforms.models.saved_classifier import SavesHead
 from pointforms.summaries import PooledSummaries
 from pointforms.support.cloud_estimator import TakesClouds
 from pointforms.support.options import RandomState, shown
+from pointforms.support.threads import one_thread
 
 
 class FeatureClassifier(
@@ -103,6 +106,7 @@ class FeatureClassifier(
         self.check_options()
         transformer = self.unfitted_features()
         clouds = cloud_list(clouds)
+        check_order(clouds, y=y, groups=groups, sample_weight=sample_weight)
         targets = ClassTargets.of(y, len(clouds), sample_weight=sample_weight)
         groups = check_groups(groups, len(clouds))
         self._keep_names(clouds)
@@ -252,6 +256,8 @@ def classifier_of_summaries(
     return FeatureClassifier(features=features, head=head, random_state=random_state)
 
 
-def _one_thread() -> Any:
-    """Limit BLAS to one thread: on small matrices and a busy machine, more are much slower."""
-    return threadpool_limits(1, user_api="blas")
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Limit torch and BLAS to one thread: on small matrices, more are slower on a busy machine."""
+    with one_thread(), threadpool_limits(1, user_api="blas"):
+        yield

@@ -14,12 +14,12 @@ from contextvars import ContextVar
 import torch
 from torch import nn
 
-# With as many multiplications per step, or more, several threads are worth it.
-_WORTH = 120_000_000
+# With as many multiplications per operation, or more, several threads are worth it.
+_WORTH = 100_000_000
 
 
-# The number of threads before the first block that changed it.
-_before: ContextVar[int | None] = ContextVar("threads", default=None)
+# The number of threads outside of all blocks.
+_outside: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 @contextmanager
@@ -46,33 +46,40 @@ def threads_for(multiplications: float) -> Iterator[None]:
     Parameters
     ----------
     multiplications : float
-        About how many multiplications a step has: what is computed between two reads of a result.
+        About how many multiplications the larger operations have: threads wait after each.
     """
-    small = multiplications < _WORTH
-    with _threads(1 if small else _before.get() or torch.get_num_threads()):
+    with _threads(1 if multiplications < _WORTH else None):
         yield
 
 
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
+def _threads(count: int | None) -> Iterator[None]:
+    """Use a number of threads, or with None as many as outside of all blocks.
+
+    Every Python thread has a number of its own, which is restored. One that uses torch for the
+    first time while another is in a block takes the number of that block, and keeps it.
+    """
     now = torch.get_num_threads()
-    token = _before.set(_before.get() or now)
-    if count != now:  # in a thread of its own, torch sets the number for this thread only
-        torch.set_num_threads(count)
+    outside = _outside.get() or now
+    token = _outside.set(outside)
+    number = outside if count is None else count
+    if number != now:
+        torch.set_num_threads(number)
     try:
         yield
     finally:
-        if count != now:
+        if number != now:
             torch.set_num_threads(now)
-        _before.reset(token)
+        _outside.reset(token)
 
 
-def multiplications_per_point(model: nn.Module) -> int:
-    """Return how many multiplications the linear maps of a network have for one point, about.
+def multiplications_per_point(model: nn.Module) -> float:
+    """Return how many multiplications a linear map of a network has for one point, on average.
 
     Examples
     --------
     >>> multiplications_per_point(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2)))
-    40
+    20.0
     """
-    return sum(weight.numel() for weight in model.parameters() if weight.ndim > 1)
+    sizes = [weight.numel() for weight in model.parameters() if weight.ndim > 1]
+    return sum(sizes) / max(1, len(sizes))
