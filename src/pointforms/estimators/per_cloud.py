@@ -95,6 +95,7 @@ def check_order(clouds: Any, **given: Any) -> None:
     ids = list(getattr(clouds, "ids", ()))
     if not ids or ids == [str(i) for i in range(len(ids))]:
         return
+    known = set(ids)
     for name, values in given.items():
         index = values.index.tolist() if hasattr(values, "iloc") else []
         if index == list(range(len(index))):  # mere positions
@@ -105,7 +106,7 @@ def check_order(clouds: Any, **given: Any) -> None:
             how = f"{name}{as_text}.reindex(clouds.ids)"
             raise ValueError(f"{name} has the ids of the clouds in another order: use {how}")
         for i, (one, cloud) in enumerate(zip(index, ids, strict=False)):
-            if one != cloud and one in ids:  # some of the clouds, as in cross-validation
+            if one != cloud and one in known:  # some of the clouds, as in cross-validation
                 raise ValueError(
                     f"{name} and the clouds are in different orders: {name} has {one!r} at {i}, "
                     f"where the cloud is {cloud!r}"
