@@ -13,6 +13,7 @@ _ALL = (
     "large-anndata",
     "landmarks",
     "learning",
+    "threads",
     "older-version",
     "prediction",
     "parts",

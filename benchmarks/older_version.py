@@ -25,7 +25,7 @@ from pointforms.bench.records import Record, Row
 
 ROOT = Path(__file__).parent.parent
 # The last commit of version 0.1.0.
-_OLD = "168f061"
+V_0_1_0 = "168f061"
 _OLD_DEFAULTS: dict[str, object] = {"scale": None, "weight_decay": 1e-3, "neighbors": 32}
 _FOLDS, _SEEDS = 5, 3
 # The baselines that take longest on circles-vs-lines.
@@ -166,7 +166,7 @@ def main() -> list[str]:
     """Print the table and return the figures that missed their bounds."""
     results = Results("The same fits by version 0.1.0 and now")
     with tempfile.TemporaryDirectory() as folder:
-        old = extract(_OLD, Path(folder))
+        old = extract(V_0_1_0, Path(folder))
         default_fits(results, old)
         slow_baselines(results, old)
     results.print()
