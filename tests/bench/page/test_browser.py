@@ -134,7 +134,7 @@ def test_filters_by_task_and_model(opened, address):
     assert articles.count() == 2
     page.locator("#filter-task").select_option("rna-velocity")
     assert articles.count() == 1
-    assert page.locator("#filter-count").inner_text() == "4 of 8 lines"
+    assert page.locator("#filter-count").inner_text() == "3 of 7 lines"
     page.locator("#filter-model").press_sequentially("MLP")
     assert shown(page, "rna-velocity", 1) == ["MLP"]
     page.locator("#filter-task").select_option("")
