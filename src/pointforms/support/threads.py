@@ -1,7 +1,7 @@
 """One torch thread for small work, where several would wait for each other longer than they work.
 
 Threads share every operation and wait for each other after it. On small tensors two threads were
-measured to save at most a tenth of the time on an idle machine, and to take five to thirty times as
+measured to save at most a tenth of the time on an idle machine, and to take two to nine times as
 long on a busy one, where a thread that is not running holds up the others.
 """
 
