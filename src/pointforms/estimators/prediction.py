@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pointforms.estimators.fits import Store
-from pointforms.support.threads import multiplications_per_point, threads_for
+from pointforms.support.threads import multiplications_per_map, threads_for
 
 
 def apply(
@@ -48,7 +48,7 @@ def apply(
     evaluate = model if function is None else function
     order = store.sizes.argsort()
     points = min(batch_size, len(order)) * float(store.sizes.double().mean())
-    with torch.no_grad(), threads_for(points * multiplications_per_point(model)):
+    with torch.no_grad(), threads_for(points * multiplications_per_map(model)):
         by_size = torch.cat([evaluate(store.gather(index)) for index in order.split(batch_size)])
     result = torch.empty_like(by_size)
     result[order] = by_size

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from pointforms.estimators.fits import Fit, Loss, Schedule, Store
 from pointforms.estimators.stacking import AdamW, Stack
-from pointforms.support.threads import multiplications_per_point, threads_for
+from pointforms.support.threads import multiplications_per_map, threads_for
 
 # Largest number of clouds per batch in evaluation.
 _EVALUATED = 64
@@ -71,7 +71,7 @@ class Run:
     def multiplications(self) -> float:
         """Return about how many multiplications an operation on a batch of all fits has."""
         points = min(float(self._sizes.mean()), self._schedule.points or np.inf)
-        each = multiplications_per_point(self.models[0])
+        each = multiplications_per_map(self.models[0])
         return len(self.running) * self._width * points * each
 
     def train_epoch(self) -> list[float]:

@@ -73,12 +73,12 @@ def _threads(count: int | None) -> Iterator[None]:
         _outside.reset(token)
 
 
-def multiplications_per_point(model: nn.Module) -> float:
-    """Return how many multiplications a linear map of a network has for one point, on average.
+def multiplications_per_map(model: nn.Module) -> float:
+    """Return how many multiplications one linear map of a network has per point, on average.
 
     Examples
     --------
-    >>> multiplications_per_point(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2)))
+    >>> multiplications_per_map(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2)))
     20.0
     """
     sizes = [weight.numel() for weight in model.parameters() if weight.ndim > 1]
